@@ -1,0 +1,3 @@
+module github.com/cbtrace/cbtrace
+
+go 1.26

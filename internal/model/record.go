@@ -1,0 +1,217 @@
+package model
+
+import (
+	"math"
+	"strconv"
+)
+
+// A SpanKind is OTLP's: 0 unspecified, 1 internal, 2 server, 3 client, 4 producer, 5 consumer.
+type SpanKind uint8
+
+const (
+	KindServer   SpanKind = 2
+	KindClient   SpanKind = 3
+	KindProducer SpanKind = 4
+	KindConsumer SpanKind = 5
+)
+
+// RecordFlags are facts of a record that its reader saw.
+type RecordFlags uint8
+
+const (
+	RecordError      RecordFlags = 1 << iota // status ERROR
+	RecordLine                               // a profile line: its name is the line's, its stage comes from ProfileNames (StageID)
+	RecordPoint                              // a moment (an LCT record, a counter): no duration, class point whatever its name
+	RecordUnanchored                         // Start is on a clock without an epoch; untimed until aligned (R4.12)
+	RecordNoEnd                              // a line without a duration
+)
+
+// A Record is one span, profile line or LCT record as a reader saw it, in base units (ns). It holds no pointers:
+// names are ids of the Dict, texts and attributes ranges of its Batch.
+type Record struct {
+	Trace      TraceID
+	ID, Parent SpanID
+	Start, End Time  // raw; End 0: open (R4.8); Start 0, or neither: untimed (R3.5)
+	Pos        int64 // line number from 1, or byte offset in the decompressed input
+	Name       StrID // as written
+	StageID    StrID // the stage of a profile line, else 0
+	Scope      StrID // tracer name
+	Res        ResID
+	File       FileID
+	AttrLo     uint32 // its attributes are Batch.Attrs[AttrLo:AttrHi]
+	AttrHi     uint32
+	Kind       SpanKind
+	Flags      RecordFlags
+}
+
+// A BatchAttr is one attribute of a record. Numbers and truths are in Bits, text is Batch.Text[Off:Off+Len].
+type BatchAttr struct {
+	Bits     uint64
+	Key      AttrKey
+	Off, Len uint32
+	Kind     ValueKind
+}
+
+// A Batch is what a reader appends to: flat slices that are reused. A reader fills one Record after the other:
+//
+//	r := b.Begin()
+//	r.Name = b.Names.Intern(name)
+//	b.AddText(key, value) … b.AddInt(key, value)
+//	b.End()        // or b.Drop() when the record turns out to be broken
+//
+// Records of a block stay open to patching until the batch is handed on: a resource or scope that comes after its spans
+// is written into b.Records[first:] then. Attributes are kept when the table has their key, all of them with KeepAll.
+type Batch struct {
+	Dict    *Dict
+	Names   *Interner
+	KeepAll bool // keep attributes outside the table too (inspect)
+
+	Records []Record
+	Attrs   []BatchAttr
+	Text    []byte
+}
+
+// NewBatch returns an empty batch for one goroutine.
+func NewBatch(d *Dict, keepAll bool) *Batch {
+	return &Batch{Dict: d, Names: NewInterner(d), KeepAll: keepAll}
+}
+
+// Reset empties the batch; its memory stays.
+func (b *Batch) Reset() { b.Records, b.Attrs, b.Text = b.Records[:0], b.Attrs[:0], b.Text[:0] }
+
+// Begin appends an empty record. The pointer is good until the next Begin.
+func (b *Batch) Begin() *Record {
+	b.Records = append(b.Records, Record{AttrLo: uint32(len(b.Attrs))})
+	return &b.Records[len(b.Records)-1]
+}
+
+// End closes the last record: the attributes added since Begin are its own.
+func (b *Batch) End() { b.Records[len(b.Records)-1].AttrHi = uint32(len(b.Attrs)) }
+
+// Drop takes the last record back.
+func (b *Batch) Drop() {
+	last := len(b.Records) - 1
+	b.Attrs = b.Attrs[:b.Records[last].AttrLo]
+	b.Records = b.Records[:last]
+}
+
+// Wants returns the key under which an attribute is kept, AttrNone when it is not.
+func (b *Batch) Wants(key []byte) AttrKey {
+	if k := AttrOf(key); k != AttrNone || !b.KeepAll {
+		return k
+	}
+	return NumAttrs + AttrKey(b.Names.Intern(key))
+}
+
+// KeyName is the text of a key.
+func (d *Dict) KeyName(k AttrKey) string {
+	if k < NumAttrs {
+		return Attrs[k].Name
+	}
+	return d.Str(StrID(k - NumAttrs))
+}
+
+func (b *Batch) put(k AttrKey, kind ValueKind, bits uint64) {
+	b.Attrs = append(b.Attrs, BatchAttr{Key: k, Kind: kind, Bits: bits})
+}
+
+// AddInt adds an integer attribute to the open record, AddFloat a float, AddBool a truth, AddText text. Values are typed as the table
+// wants them (Typed). Of a key that repeats the last one counts.
+func (b *Batch) AddInt(k AttrKey, v int64) {
+	switch {
+	case k == AttrNone:
+	case k < NumAttrs && Attrs[k].Type == Text:
+		b.addString(k, strconv.AppendInt(nil, v, 10))
+	default:
+		b.put(k, IntValue, uint64(v))
+	}
+}
+
+// AddFloat adds a float; see AddInt.
+func (b *Batch) AddFloat(k AttrKey, v float64) {
+	if k == AttrNone {
+		return
+	}
+	b.addValue(k, Typed(k, Value{Kind: FloatValue, Float: v}))
+}
+
+// AddBool adds a truth; see AddInt.
+func (b *Batch) AddBool(k AttrKey, v bool) {
+	if k == AttrNone {
+		return
+	}
+	n := int64(0)
+	if v {
+		n = 1
+	}
+	b.addValue(k, Typed(k, Value{Kind: BoolValue, Int: n}))
+}
+
+// AddText adds text; see AddInt. The bytes are copied.
+func (b *Batch) AddText(k AttrKey, v []byte) {
+	if k == AttrNone {
+		return
+	}
+	if k >= NumAttrs {
+		b.addString(k, v)
+		return
+	}
+	switch Attrs[k].Type {
+	case Text:
+		if string(v) != "None" {
+			b.addString(k, v)
+		}
+		return
+	case Number:
+		if n, ok := parseInt(v); ok {
+			b.put(k, IntValue, uint64(n))
+			return
+		}
+	}
+	b.addValue(k, Typed(k, Value{Kind: StrValue, Str: string(v)}))
+}
+
+// parseInt reads a decimal integer of up to 18 digits.
+func parseInt(v []byte) (int64, bool) {
+	neg := len(v) > 0 && v[0] == '-'
+	if neg {
+		v = v[1:]
+	}
+	if len(v) == 0 || len(v) > 18 {
+		return 0, false
+	}
+	n := int64(0)
+	for _, c := range v {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = n*10 + int64(c-'0')
+	}
+	if neg {
+		n = -n
+	}
+	return n, true
+}
+
+func (b *Batch) addString(k AttrKey, v []byte) {
+	off := uint32(len(b.Text))
+	b.Text = append(b.Text, v...)
+	b.Attrs = append(b.Attrs, BatchAttr{Key: k, Kind: StrValue, Off: off, Len: uint32(len(v))})
+}
+
+func (b *Batch) addValue(k AttrKey, v Value) {
+	switch v.Kind {
+	case IntValue, BoolValue:
+		b.put(k, v.Kind, uint64(v.Int))
+	case FloatValue:
+		b.put(k, FloatValue, math.Float64bits(v.Float))
+	case StrValue:
+		b.addString(k, []byte(v.Str))
+	}
+}
+
+// AttrsOf are the attributes of a record.
+func (b *Batch) AttrsOf(r *Record) []BatchAttr { return b.Attrs[r.AttrLo:r.AttrHi] }
+
+// TextOf is the text of an attribute that holds text.
+func (b *Batch) TextOf(a *BatchAttr) []byte { return b.Text[a.Off : a.Off+a.Len] }
