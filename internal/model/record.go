@@ -1,6 +1,7 @@
 package model
 
 import (
+	"bytes"
 	"math"
 	"strconv"
 )
@@ -121,7 +122,8 @@ func (b *Batch) AddInt(k AttrKey, v int64) {
 	switch {
 	case k == AttrNone:
 	case k < NumAttrs && Attrs[k].Type == Text:
-		b.addString(k, strconv.AppendInt(nil, v, 10))
+		var digits [20]byte // text keys such as worker_id are often written as integers: no allocation for them
+		b.addString(k, strconv.AppendInt(digits[:0], v, 10))
 	default:
 		b.put(k, IntValue, uint64(v))
 	}
@@ -165,6 +167,21 @@ func (b *Batch) AddText(k AttrKey, v []byte) {
 	case Number:
 		if n, ok := parseInt(v); ok {
 			b.put(k, IntValue, uint64(n))
+			return
+		}
+		if bytes.IndexByte(v, '.') >= 0 { // "12.5": the conversion stays on the stack
+			if f, err := strconv.ParseFloat(string(v), 64); err == nil {
+				b.AddFloat(k, f)
+				return
+			}
+		}
+	case Truth: // LMCache writes child attributes as text ("True"): without a copy of it
+		switch string(v) {
+		case "True", "true", "TRUE":
+			b.put(k, BoolValue, 1)
+			return
+		case "False", "false", "FALSE":
+			b.put(k, BoolValue, 0)
 			return
 		}
 	}
