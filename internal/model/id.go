@@ -103,7 +103,11 @@ func (d *Dict) SpanIDText(id SpanID) string {
 	case IDOpaque:
 		return d.Str(StrID(id.N))
 	case IDSynthetic:
-		text := "+" + Stages[Stage(id.N>>idShift)].Name + ":" + d.Proc(ProcID(uint32(id.N))).Name
+		name := Stages[Stage(id.N>>idShift)].Name
+		if name == "" {
+			name = SyntheticStage
+		}
+		text := "+" + name + ":" + d.Proc(ProcID(uint32(id.N))).Name
 		if attempt := id.N >> 32 & 0xff; attempt > 1 {
 			text += ":" + strconv.FormatUint(attempt, 10)
 		}

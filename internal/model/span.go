@@ -118,7 +118,9 @@ type Span struct {
 	Critical time.Duration // its time on the path
 	Steps    []*Span       // blocking children for the walk; those of transparent children count here (R4.23)
 
-	Mark int // scratch of the analysis that holds the span
+	Copies int32 // exact copies that were dropped (R4.8)
+	Mark   int   // scratch of the analysis that holds the span
+	next   *Span // another span with its id
 }
 
 // Dur is the duration in ns; negative when the span ends before it starts.
@@ -129,6 +131,9 @@ func (s *Span) Has(f Flags) bool { return s.Flags&f != 0 }
 
 // Known reports whether the span's name is in the vocabulary.
 func (s *Span) Known() bool { return s.Stage != StageNone }
+
+// IsPoint reports whether the span is a recorded moment outside the vocabulary (an LCT record, a counter).
+func (s *Span) IsPoint() bool { return s.Class == Point && !s.Known() }
 
 // ServerRoot reports whether the span is an envelope that the cache server wrote: a request, or a cb.request of a scope lmcache_mp*.
 func (s *Span) ServerRoot() bool {

@@ -1,0 +1,276 @@
+package model
+
+import (
+	"strconv"
+	"time"
+)
+
+// A Builder takes requests through cleaning (4b) and linking (4c, 4d). The zero value works. It keeps scratch between requests,
+// so one goroutine uses one Builder, and what it returns is good until its next call of the same method.
+type Builder struct {
+	ids      idIndex
+	parts    []*Request
+	spare    []*Request // requests of second executions, reused
+	made     []*Span    // synthetic spans, reused
+	nMade    int
+	byStage  [NumStages][]*Span
+	seen     []Stage // the stages that byStage holds spans of
+	waiting  []*Span
+	procs    []procShift
+	stack    []*Span
+	climbed  int // steps up the tree in this request
+	attempts AttemptScratch
+	order    []*Span
+	starts   []Time
+}
+
+// Reuse of an id (R4.7) and sightings of one span to the µs (R4.8).
+const (
+	reuseAfter  = 60 * time.Second
+	microsecond = Time(time.Microsecond)
+)
+
+// Clean makes the requests that a group of spans really is, on raw times: executions apart (R4.7), copies away (R4.8), profile lines
+// coalesced (R4.9) and paired with their spans (R4.10). Spans of g are in order of (raw start, id), untimed ones last, and stay so.
+func (b *Builder) Clean(g *Request) []*Request {
+	b.parts = b.executions(g)
+	for _, r := range b.parts {
+		b.unique(r)
+		b.lines(r)
+		for _, s := range r.Spans {
+			if s.Has(FlagUntimed) {
+				r.Counts.Untimed++
+				continue
+			}
+			if s.Has(FlagOpen) { // R4.8: an open span alone ends at its start
+				s.RawEnd, s.End = s.RawStart, s.Start
+				r.Counts.Open++
+			}
+			if s.RawEnd < s.RawStart {
+				s.Flags |= FlagNegative
+				r.Counts.Negative++
+			}
+			if !s.Known() {
+				r.Counts.UnknownStages++
+			}
+		}
+	}
+	return b.parts
+}
+
+// executions cuts a group into the executions it holds (R4.7): at a root that begins more than a minute after all work before it ended and
+// holds a lookup of its own, or that another instance of the same service and host wrote after the first window.
+func (b *Builder) executions(g *Request) []*Request {
+	parts := append(b.parts[:0], g)
+	roots := 0
+	for _, s := range g.Spans {
+		if s.Known() && Stages[s.Stage].Root && !s.Has(FlagUntimed) {
+			roots++
+		}
+	}
+	if roots < 2 {
+		return parts
+	}
+	b.ids.fill(g.Spans)
+	top := b.rootsAbove(g.Spans)
+	cuts := b.cuts(g, top)
+	if len(cuts) == 0 {
+		return parts
+	}
+	all := g.Spans
+	for i := range cuts {
+		parts = append(parts, b.second(g, i))
+	}
+	g.Spans = make([]*Span, 0, len(all))
+	for _, s := range all {
+		r := parts[executionOf(s, top[s.Mark], cuts)]
+		r.Spans = append(r.Spans, s)
+	}
+	return parts
+}
+
+// second is the request of execution i+2 of a group.
+func (b *Builder) second(g *Request, i int) *Request {
+	for len(b.spare) <= i {
+		b.spare = append(b.spare, &Request{})
+	}
+	r := b.spare[i]
+	*r = Request{Identity: g.Identity, Dict: g.Dict, Spans: r.Spans[:0]}
+	r.ID, r.Reused = g.ID+"#"+strconv.Itoa(i+2), true
+	return r
+}
+
+// rootsAbove numbers the spans (Mark) and gives for each the nearest root stage at or above it by id, nil for none.
+func (b *Builder) rootsAbove(spans []*Span) []*Span {
+	top := make([]*Span, len(spans))
+	for i, s := range spans {
+		s.Mark = i
+	}
+	for i, s := range spans {
+		for n := 0; s != nil && n < 64; n++ {
+			if s.Known() && Stages[s.Stage].Root {
+				top[i] = s
+				break
+			}
+			s = b.ids.find(s.Trace, s.ParentID)
+		}
+	}
+	return top
+}
+
+// A cut is where a later execution begins.
+type cut struct {
+	at  Time // start of its root
+	end Time // of the window before it
+}
+
+func (b *Builder) cuts(g *Request, top []*Span) []cut {
+	holds := map[*Span]bool{}
+	for i, s := range g.Spans {
+		if s.Known() && Stages[s.Stage].Lookup && top[i] != nil {
+			holds[top[i]] = true
+		}
+	}
+	var cuts []cut
+	firsts := map[Stage]*Span{} // of the execution under way, by stage; a server's cb.request apart
+	var end Time
+	begun := false
+	for i, s := range g.Spans {
+		if s.Has(FlagUntimed) {
+			continue
+		}
+		if s.Known() && Stages[s.Stage].Root {
+			kind := s.Stage
+			if s.ServerRoot() {
+				kind = StageRequest
+			}
+			first := firsts[kind]
+			switch {
+			case first == nil:
+				firsts[kind] = s
+			case begun && s.RawStart.Sub(end) > reuseAfter && holds[s], s.RawStart > end && b.moved(g.Dict, first, s):
+				cuts = append(cuts, cut{s.RawStart, end})
+				clear(firsts)
+				firsts[kind] = s
+				end = s.RawEnd
+			}
+		}
+		if s.Known() && s.Class == Work && (top[i] == nil || top[i].RawStart <= s.RawStart || top[i].RawStart <= end) {
+			end, begun = max(end, s.RawEnd), true
+		}
+	}
+	return cuts
+}
+
+// moved reports whether two roots come from different instances of one service on one host.
+func (b *Builder) moved(d *Dict, a, c *Span) bool {
+	p, q := d.Res(a.Res), d.Res(c.Res)
+	return a.Stage == c.Stage && p.Instance != "" && q.Instance != "" && p.Instance != q.Instance && p.Service == q.Service && p.Host == q.Host
+}
+
+// executionOf is the number of the execution a span belongs to: that of its root, else by time. A root without a parent that begins after
+// one window and reaches into the next belongs to the next: an llm_request begins before what it holds.
+func executionOf(s, top *Span, cuts []cut) int {
+	at, end := s.RawStart, s.RawEnd
+	if top != nil {
+		at, end = top.RawStart, max(top.RawEnd, top.RawStart)
+	}
+	n := 0
+	for n < len(cuts) && cuts[n].at <= at {
+		n++
+	}
+	if n < len(cuts) && at > cuts[n].end && end >= cuts[n].at {
+		n++
+	}
+	return n
+}
+
+// unique drops exact copies and joins open copies with the complete one (R4.8); other repeats of an id stay, flagged.
+func (b *Builder) unique(r *Request) {
+	b.ids.reset(len(r.Spans))
+	kept := r.Spans[:0]
+	for _, s := range r.Spans {
+		s.next = nil
+		old := b.ids.add(s)
+		if old == nil {
+			kept = append(kept, s)
+			continue
+		}
+		if b.same(r, old, s) {
+			continue
+		}
+		r.Counts.Conflicting++
+		s.Flags |= FlagDuplicateID
+		last := old
+		for last.next != nil {
+			last = last.next
+		}
+		last.next = s
+		kept = append(kept, s)
+	}
+	clear(r.Spans[len(kept):])
+	r.Spans = kept
+}
+
+// same merges s into a span of its id when it is a copy of one.
+func (b *Builder) same(r *Request, first, s *Span) bool {
+	for old := first; old != nil; old = old.next {
+		switch {
+		case s.Has(FlagOpen) && s.StageKey == old.StageKey:
+			r.Counts.OpenCopies++
+		case old.Has(FlagOpen) && s.StageKey == old.StageKey:
+			r.Counts.OpenCopies++
+			old.Flags &^= FlagOpen
+			old.RawEnd, old.End, old.Attrs, old.Error = s.RawEnd, s.End, s.Attrs, s.Error
+		case sameContent(old, s) && sameTimes(old, s):
+			r.Counts.Duplicated++
+			old.Copies++
+			if s.RawStart%microsecond != 0 || s.RawEnd%microsecond != 0 { // the finer times stay
+				old.RawStart, old.RawEnd, old.Start, old.End = s.RawStart, s.RawEnd, s.Start, s.End
+			}
+		default:
+			continue
+		}
+		old.Sources = append(old.Sources, s.Sources...)
+		return true
+	}
+	return false
+}
+
+func sameContent(a, c *Span) bool {
+	kind := func(k SpanKind) SpanKind { return max(k, 1) } // unspecified is internal
+	if a.StageKey != c.StageKey || a.ParentID != c.ParentID || kind(a.Kind) != kind(c.Kind) || a.Error != c.Error {
+		return false
+	}
+	return holds(a, c) && holds(c, a)
+}
+
+// holds reports whether c has every attribute of the table that a has, with the same typed value.
+func holds(a, c *Span) bool {
+	for _, at := range a.Attrs {
+		if at.Key.OfStage(a.Stage) && !equalValues(a.Attr(at.Key), c.Attr(at.Key)) {
+			return false
+		}
+	}
+	return true
+}
+
+func equalValues(a, c Value) bool {
+	if a.Kind == c.Kind {
+		return a == c
+	}
+	x, ok := a.Number()
+	y, also := c.Number()
+	return ok && also && x == y
+}
+
+// sameTimes reports whether start and duration are equal, or one is the other cut to µs.
+func sameTimes(a, c *Span) bool {
+	cutTo := func(fine, rough *Span) bool {
+		return rough.RawStart == floorMicros(fine.RawStart) &&
+			(rough.RawEnd == floorMicros(fine.RawEnd) || Time(rough.Dur()) == floorMicros(Time(fine.Dur())))
+	}
+	return a.RawStart == c.RawStart && a.RawEnd == c.RawEnd || cutTo(a, c) || cutTo(c, a)
+}
+
+func floorMicros(t Time) Time { return t - t%microsecond }

@@ -1,0 +1,638 @@
+package model
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// LinkOptions change what linking decides.
+type LinkOptions struct {
+	KeepShutdown bool // --keep-shutdown: spans that a shutdown ended count like others (R4.30)
+}
+
+// A procShift is what one request adds to the times of one process (R5.5).
+type procShift struct {
+	proc        ProcID
+	first       Time // raw start of its first span in the request
+	shift       time.Duration
+	uncertainty time.Duration
+	ok          bool
+}
+
+// Link makes a tree of a cleaned request (DESIGN 4c, 4d): root, one shift per process, parents by id or adoption, made-up levels, window, tail,
+// and what may be on the path. hash is the hash of the request's id that the survey was made with.
+//
+//  1. choose the root on raw times (R4.22), then align every process to its clock (R5.5)
+//  2. link by id; spans without a parent in the request wait (R4.14, R4.17), rings are cut (R4.21)
+//  3. re-hang server spans that hang under a root or a wrapper (R4.18)
+//  4. make missing middle levels (R4.15), adopt what waits (R4.16)
+//  5. move what sticks out within the uncertainty of the clocks (R6.6), settle window and tail (R4.23–R4.25)
+func (b *Builder) Link(r *Request, hash uint64, clock Clock, opt LinkOptions) {
+	b.climbed, b.nMade = 0, 0
+	b.ids.fill(r.Spans)
+	for _, s := range r.Spans {
+		s.Parent, s.Kids, s.Steps, s.Edge = nil, s.Kids[:0], s.Steps[:0], EdgeNone
+		s.Fit, s.Blocking, s.Self, s.Critical = 0, false, 0, 0
+	}
+	if !opt.KeepShutdown {
+		b.markShutdowns(r, hash, clock)
+	}
+	b.chooseRoot(r)
+	b.align(r, clock)
+	b.index(r)
+	b.linkByID(r)
+	b.cutCycles(r)
+	b.rehang(r, b.wrappers(r))
+	b.middles(r)
+	b.adoptWaiting(r)
+	b.hangKids(r)
+	r.DuplicateRoot = b.duplicateRoot(r)
+	b.fit(r)
+	b.settle(r)
+}
+
+// shutdownAtLeast is the shortest span that a shutdown can have ended (VOCABULARY 6).
+const shutdownAtLeast = 30 * time.Second
+
+// markShutdowns flags the spans that ended because their process was stopped (R4.30).
+func (b *Builder) markShutdowns(r *Request, hash uint64, clock Clock) {
+	retrieves, listed := b.starts[:0], false // raw starts of the retrieves: one that began inside a span says that the request went on
+	for _, s := range r.Spans {
+		if !s.MPScope || s.Line || s.Stage == StageLLMRequest || s.Has(FlagUntimed|FlagNegative|FlagOpen) || s.Dur() <= shutdownAtLeast {
+			continue
+		}
+		if !listed {
+			listed = true
+			for _, o := range r.Spans {
+				if o.Stage == StageRetrieve || o.Stage == StageMPRetrieve {
+					retrieves = append(retrieves, o.RawStart)
+				}
+			}
+			slices.Sort(retrieves)
+			b.starts = retrieves
+		}
+		n, _ := slices.BinarySearch(retrieves, s.RawStart+1)
+		if clock.Shutdown(s, hash, n < len(retrieves) && retrieves[n] < s.RawEnd) {
+			s.Flags |= FlagShutdown
+		}
+	}
+}
+
+// chooseRoot picks the root on raw times, or makes one up (R4.22).
+func (b *Builder) chooseRoot(r *Request) {
+	var best, top *Span
+	tops := 0
+	for _, s := range r.Spans {
+		if s.Has(FlagUntimed) || s.IsPoint() {
+			continue
+		}
+		if s.Known() && Stages[s.Stage].Root && (best == nil || b.betterRoot(r, s, best)) {
+			best = s
+		}
+		if b.ids.find(s.Trace, s.ParentID) == nil {
+			top = s
+			tops++
+		}
+	}
+	switch {
+	case best != nil:
+		r.Root = best
+	case tops == 1 && top.ParentID.IsZero():
+		r.Root = top
+	default:
+		r.Root = b.make(StageNone, 0, 1)
+		if len(r.Spans) > 0 {
+			r.Root.Proc, r.Root.Res = r.Spans[0].Proc, r.Spans[0].Res
+		}
+		r.Root.StageKey = r.Dict.InternString(SyntheticStage)
+		r.Root.Name = r.Root.StageKey
+	}
+	r.Root.Edge = EdgeRoot
+}
+
+func (b *Builder) betterRoot(r *Request, s, old *Span) bool {
+	falseFirst := func(a, c bool) int {
+		switch {
+		case a == c:
+			return 0
+		case c:
+			return -1
+		}
+		return 1
+	}
+	return cmp.Or(
+		cmp.Compare(slices.Index(rootPreference[:], s.Stage), slices.Index(rootPreference[:], old.Stage)),
+		falseFirst(s.Has(FlagShutdown), old.Has(FlagShutdown)),
+		falseFirst(s.ServerRoot(), old.ServerRoot()),
+		cmp.Compare(s.RawStart, old.RawStart),
+		cmp.Compare(old.RawEnd, s.RawEnd),
+		r.Dict.CompareSpanIDs(s.ID, old.ID)) < 0
+}
+
+// rootPreference: llm_request, cb.request, request.
+var rootPreference = [...]Stage{StageLLMRequest, StageCBRequest, StageRequest}
+
+// make returns a new synthetic span.
+func (b *Builder) make(stage Stage, proc ProcID, attempt int) *Span {
+	if b.nMade == len(b.made) {
+		b.made = append(b.made, &Span{})
+	}
+	s := b.made[b.nMade]
+	b.nMade++
+	*s = Span{Stage: stage, Kin: stage, StageKey: stage.ID(), Name: stage.ID(), Class: Stages[stage].Class, Proc: proc, Flags: FlagSynthetic,
+		ID: SyntheticID(stage, proc, attempt), Kids: s.Kids[:0], Steps: s.Steps[:0]}
+	return s
+}
+
+// align adds to the times of each process one shift, that of its first span, so that all read on the clock of the root's process (R5.5).
+func (b *Builder) align(r *Request, clock Clock) {
+	b.procs = b.procs[:0]
+	for _, s := range r.Spans { // in order of raw start: the first of a process comes first
+		if s.Has(FlagUntimed) {
+			continue
+		}
+		if b.shiftOf(s.Proc) == nil {
+			b.procs = append(b.procs, procShift{proc: s.Proc, first: s.RawStart})
+		}
+	}
+	if len(b.procs) == 0 {
+		return
+	}
+	ref := b.reference(r, clock)
+	if r.Root.Has(FlagSynthetic) {
+		r.Root.Proc, r.Root.ID = ref, SyntheticID(StageNone, ref, 1)
+	}
+	for i := range b.procs {
+		p := &b.procs[i]
+		if p.proc == ref {
+			p.ok = true
+			continue
+		}
+		p.shift, p.uncertainty, p.ok = clock.Shift(p.proc, ref, p.first)
+	}
+	for _, s := range r.Spans {
+		s.Start, s.End = s.RawStart, s.RawEnd
+		if p := b.shiftOf(s.Proc); p != nil && !s.Has(FlagUntimed) {
+			s.Start, s.End = s.RawStart+Time(p.shift), s.RawEnd+Time(p.shift)
+		}
+	}
+}
+
+// reference is the process whose clock the request is told in: the root's, else the scheduler's, else the earliest span's (R5.5).
+func (b *Builder) reference(r *Request, clock Clock) ProcID {
+	if !r.Root.Has(FlagSynthetic) && (len(b.procs) == 1 || clock.Routed(r.Root.Proc)) {
+		return r.Root.Proc
+	}
+	for _, s := range r.Spans {
+		if s.Owner() == Scheduler && !s.Has(FlagUntimed) {
+			return s.Proc
+		}
+	}
+	return b.procs[0].proc // in order of raw start
+}
+
+func (b *Builder) shiftOf(p ProcID) *procShift {
+	for i := range b.procs {
+		if b.procs[i].proc == p {
+			return &b.procs[i]
+		}
+	}
+	return nil
+}
+
+// uncertaintyOf is how far the alignment of a process may be wrong; ok is false where it has none.
+func (b *Builder) uncertaintyOf(p ProcID) (time.Duration, bool) {
+	if s := b.shiftOf(p); s != nil {
+		return s.uncertainty, s.ok
+	}
+	return 0, false
+}
+
+// index lists the spans of each stage.
+func (b *Builder) index(r *Request) {
+	for _, s := range b.seen {
+		clear(b.byStage[s])
+		b.byStage[s] = b.byStage[s][:0]
+	}
+	b.seen = b.seen[:0]
+	for _, s := range r.Spans {
+		if s.Known() && !s.Has(FlagUntimed) {
+			b.addToStage(s)
+		}
+	}
+}
+
+func (b *Builder) addToStage(s *Span) {
+	if len(b.byStage[s.Stage]) == 0 {
+		b.seen = append(b.seen, s.Stage)
+	}
+	b.byStage[s.Stage] = append(b.byStage[s.Stage], s)
+}
+
+// linkByID hangs spans under the span their parent id names; the others wait.
+func (b *Builder) linkByID(r *Request) {
+	b.waiting = b.waiting[:0]
+	for _, s := range r.Spans {
+		if s == r.Root {
+			continue
+		}
+		if up := b.ids.find(s.Trace, s.ParentID); up != nil {
+			s.Parent, s.Edge = up, EdgeParent
+			if up.Proc != s.Proc {
+				s.Edge = EdgePropagated
+			}
+			continue
+		}
+		if !s.ParentID.IsZero() && !(s.Known() && Stages[s.Stage].Root) { // R4.17
+			s.Flags |= FlagOrphan
+			r.Counts.Orphaned++
+		}
+		b.waiting = append(b.waiting, s)
+	}
+}
+
+// cutCycles cuts each ring of parents at its earliest span (R4.21). Mark: 0 not seen, else the number of the climb that saw it.
+func (b *Builder) cutCycles(r *Request) {
+	for _, s := range r.Spans {
+		s.Mark = 0
+	}
+	for i, s := range r.Spans {
+		climb := i + 1
+		x := s
+		for x != nil && x.Mark == 0 {
+			x.Mark = climb
+			x = x.Parent
+		}
+		if x == nil || x.Mark != climb {
+			continue
+		}
+		top := x
+		for y := x.Parent; y != x; y = y.Parent {
+			if c := cmp.Compare(y.Start, top.Start); c < 0 || c == 0 && r.Dict.CompareSpanIDs(y.ID, top.ID) < 0 {
+				top = y
+			}
+		}
+		top.Parent, top.Edge = nil, EdgeNone
+		top.Flags |= FlagCycleCut
+		r.Counts.Cycles++
+		b.waiting = append(b.waiting, top)
+	}
+}
+
+// wrappers marks (Mark 1) the unknown names that will be transparent (R4.23): without a parent beside a real root, above the root, and the
+// unknown names below them. It reports whether there are any.
+func (b *Builder) wrappers(r *Request) bool {
+	real := r.RealRoot()
+	b.stack = b.stack[:0]
+	for _, s := range r.Spans {
+		s.Mark = 0
+		if !s.Known() && s.Parent == nil && s != r.Root && real {
+			s.Mark = 1
+			b.stack = append(b.stack, s)
+		}
+	}
+	if real {
+		for above, n := b.ids.find(r.Root.Trace, r.Root.ParentID), 0; above != nil && above != r.Root && n <= len(r.Spans); n++ {
+			if !above.Known() && above.Mark == 0 {
+				above.Mark = 1
+				b.stack = append(b.stack, above)
+			}
+			above = b.ids.find(above.Trace, above.ParentID)
+		}
+	}
+	if len(b.stack) == 0 {
+		return false
+	}
+	// Down to unknown children: an unknown span is a wrapper when all unknown spans between it and a wrapper are.
+	for _, s := range r.Spans {
+		if s.Known() || s.Mark != 0 || s == r.Root {
+			continue
+		}
+		b.order = b.order[:0]
+		x := s
+		for x != nil && !x.Known() && x.Mark == 0 && x != r.Root {
+			b.order = append(b.order, x)
+			x.Mark = -1
+			x = x.Parent
+		}
+		mark := -1
+		if x != nil && x.Mark == 1 {
+			mark = 1
+		}
+		for _, y := range b.order {
+			y.Mark = mark
+		}
+	}
+	return true
+}
+
+// rehang puts server spans that hang by id under a root, or under a wrapper, under the span of their canonical parent stage that they
+// overlap (R4.18). OriginalParent is what ParentID still says.
+func (b *Builder) rehang(r *Request, wrapped bool) {
+	b.order = b.order[:0]
+	for _, s := range r.Spans {
+		if s.Parent == nil || !s.Known() || s.Owner() != Server || s.Has(FlagUntimed) {
+			continue
+		}
+		up := s.Parent
+		if !(wrapped && up.Mark == 1) && !(up.Known() && Stages[up.Stage].Root) {
+			continue
+		}
+		if over := b.parentStages(s.Stage); len(over) > 0 && !slices.Contains(over, up.Stage) && b.anyOf(over) {
+			b.order = append(b.order, s)
+		}
+	}
+	b.sortByLevel(r, b.order)
+	for _, s := range b.order {
+		if up := b.bestParent(r, s, b.parentStages(s.Stage)); up != nil {
+			s.Parent, s.Edge = up, EdgeAdopted
+		}
+	}
+}
+
+func (b *Builder) anyOf(stages []Stage) bool {
+	for _, s := range stages {
+		if len(b.byStage[s]) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// sortByLevel orders spans by how far their stage is from a root, then by (start, id).
+func (b *Builder) sortByLevel(r *Request, spans []*Span) {
+	slices.SortFunc(spans, func(x, y *Span) int {
+		return cmp.Or(cmp.Compare(levels[x.Stage], levels[y.Stage]), r.compareSpans(x, y))
+	})
+}
+
+// compareSpans orders by (start, id).
+func (r *Request) compareSpans(x, y *Span) int {
+	if c := cmp.Compare(x.Start, y.Start); c != 0 {
+		return c
+	}
+	if c := r.Dict.CompareSpanIDs(x.ID, y.ID); c != 0 {
+		return c
+	}
+	return r.Dict.CompareTraceIDs(x.Trace, y.Trace)
+}
+
+// levels is how many canonical parents a stage has above it, following the first of several.
+var levels = func() (n [NumStages]int) {
+	for s := range n {
+		for p := Stages[s].Parents; len(p) > 0; p = Stages[p[0]].Parents {
+			n[s]++
+		}
+	}
+	return
+}()
+
+var underLookup = []Stage{StageLookup}
+
+// parentStages are the canonical parents of a stage in this request: of a mp.lookup_prefetch cb.lookup where both families are (R4.19).
+func (b *Builder) parentStages(s Stage) []Stage {
+	if s == StageMPLookupPrefetch && len(b.byStage[StageRequest]) > 0 && len(b.byStage[StageCBRequest]) > 0 {
+		return underLookup
+	}
+	return Stages[s].Parents
+}
+
+// adopt finds a parent for a span without one: the best of its canonical parent stage, else of a level further up, at last the root (R4.16).
+func (b *Builder) adopt(r *Request, s *Span) *Span {
+	if s.Has(FlagUntimed) {
+		return r.Root
+	}
+	for stages := b.parentStages(s.Stage); len(stages) > 0; {
+		if up := b.bestParent(r, s, stages); up != nil {
+			return up
+		}
+		next := stages[0]
+		for _, p := range stages {
+			if len(b.byStage[p]) > 0 {
+				next = p
+				break
+			}
+		}
+		stages = b.parentStages(next)
+	}
+	return r.Root
+}
+
+// maxCandidates bounds how many spans of one stage are looked at as parents of one span; of more, the last to start before it ends.
+const maxCandidates = 4096
+
+// bestParent is the span of these stages that overlaps s the most; those of its own process (and owner) or worker come first, then the later
+// start, then the larger id (R4.16). A scheduler's or worker's span never goes under a server root that is not the root (R4.20).
+func (b *Builder) bestParent(r *Request, s *Span, stages []Stage) *Span {
+	var best *Span
+	var bestNear bool
+	var bestOverlap Time
+	owner, worker := s.Owner(), ""
+	if len(stages) > 0 && b.anyOf(stages) {
+		worker = s.Worker()
+	}
+	point := s.Class == Point
+	for _, stage := range stages {
+		found := b.byStage[stage]
+		if len(found) > maxCandidates {
+			found = b.nearby(r, found, s)
+		}
+		for _, c := range found {
+			overlap := min(c.End, s.End) - max(c.Start, s.Start)
+			if c == s || overlap < 0 || overlap == 0 && !point || c.ServerRoot() && c != r.Root && (owner == Scheduler || owner == Worker) {
+				continue
+			}
+			near := c.Proc == s.Proc && c.Owner() == owner || worker != "" && c.Worker() == worker
+			if best != nil {
+				better := boolCompare(near, bestNear)
+				if better == 0 {
+					better = cmp.Compare(overlap, bestOverlap)
+				}
+				if better == 0 {
+					better = r.compareSpans(c, best)
+				}
+				if better <= 0 {
+					continue
+				}
+			}
+			if b.isUnder(c, s) {
+				continue
+			}
+			best, bestNear, bestOverlap = c, near, overlap
+		}
+	}
+	return best
+}
+
+// nearby are the candidates that start before s ends, at most maxCandidates of them, the latest ones.
+func (b *Builder) nearby(r *Request, found []*Span, s *Span) []*Span {
+	if !slices.IsSortedFunc(found, r.compareSpans) {
+		slices.SortFunc(found, r.compareSpans)
+	}
+	n, _ := slices.BinarySearchFunc(found, s.End, func(c *Span, end Time) int { return cmp.Compare(c.Start, end) })
+	return found[max(0, n-maxCandidates):n]
+}
+
+func boolCompare(a, c bool) int {
+	switch {
+	case a == c:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+// climbLimit bounds the steps up the tree that adoption may take in one request; past it no candidate is taken from below.
+const climbLimit = 1 << 25
+
+// isUnder reports whether s is top or below it.
+func (b *Builder) isUnder(s, top *Span) bool {
+	for ; s != nil; s = s.Parent {
+		if s == top {
+			return true
+		}
+		if b.climbed++; b.climbed > climbLimit {
+			return true
+		}
+	}
+	return false
+}
+
+// middles makes a cb.schedule or cb.execute where none was recorded and two spans or more of one process and attempt would hang under it (R4.15).
+func (b *Builder) middles(r *Request) {
+	var attempts []Attempt
+	for _, stage := range [...]Stage{StageSchedule, StageExecute} {
+		if len(b.byStage[stage]) > 0 {
+			continue
+		}
+		b.order = b.order[:0]
+		for _, s := range b.waiting {
+			if s.Known() && !s.Has(FlagUntimed) && slices.Contains(Stages[s.Stage].Parents, stage) {
+				b.order = append(b.order, s)
+			}
+		}
+		if len(b.order) < 2 {
+			continue
+		}
+		if attempts == nil {
+			attempts = r.Attempts(&b.attempts)
+		}
+		of := AttemptOf
+		if stage == StageSchedule {
+			of = ScheduleAttemptOf
+		}
+		for _, s := range b.order {
+			s.Mark = of(attempts, s.Start)
+		}
+		slices.SortFunc(b.order, func(x, y *Span) int {
+			return cmp.Or(cmp.Compare(r.Dict.Proc(x.Proc).Name, r.Dict.Proc(y.Proc).Name), cmp.Compare(x.Mark, y.Mark), r.compareSpans(x, y))
+		})
+		for lo := 0; lo < len(b.order); {
+			hi := lo + 1
+			for hi < len(b.order) && b.order[hi].Proc == b.order[lo].Proc && b.order[hi].Mark == b.order[lo].Mark {
+				hi++
+			}
+			if hi-lo >= 2 {
+				b.middle(r, stage, b.order[lo:hi])
+			}
+			lo = hi
+		}
+	}
+}
+
+func (b *Builder) middle(r *Request, stage Stage, kids []*Span) {
+	m := b.make(stage, kids[0].Proc, kids[0].Mark)
+	m.Res = kids[0].Res
+	m.Start, m.End = kids[0].Start, kids[0].End
+	for _, k := range kids {
+		m.Start, m.End = min(m.Start, k.Start), max(m.End, k.End)
+		k.Parent = m
+	}
+	m.RawStart, m.RawEnd = m.Start, m.End
+	if p := b.shiftOf(m.Proc); p != nil {
+		m.RawStart, m.RawEnd = m.Start-Time(p.shift), m.End-Time(p.shift)
+	}
+	b.addToStage(m)
+	b.waiting = append(b.waiting, m)
+	r.Spans = append(r.Spans, m)
+}
+
+// adoptWaiting gives every span that waits a parent; those near a root come first, so that what is below finds them in place.
+func (b *Builder) adoptWaiting(r *Request) {
+	b.sortByLevel(r, b.waiting)
+	for _, s := range b.waiting {
+		if s.Parent == nil {
+			s.Parent = b.adopt(r, s)
+		}
+		s.Edge = EdgeAdopted
+		if !s.Has(FlagSynthetic) {
+			r.Counts.Adopted++
+		}
+	}
+}
+
+// hangKids fills Kids, in order of (start, id).
+func (b *Builder) hangKids(r *Request) {
+	for _, s := range r.Spans {
+		if s.Parent != nil {
+			s.Parent.Kids = append(s.Parent.Kids, s)
+		}
+	}
+	sortKids := func(s *Span) {
+		if len(s.Kids) > 1 && !slices.IsSortedFunc(s.Kids, r.compareSpans) {
+			slices.SortFunc(s.Kids, r.compareSpans)
+		}
+	}
+	for _, s := range r.Spans {
+		sortKids(s)
+	}
+	if r.Root.Has(FlagSynthetic) {
+		sortKids(r.Root)
+		r.Spans = append(r.Spans, r.Root)
+	}
+}
+
+// duplicateRoot reports whether one process wrote two roots of one stage and not each of them holds a lookup of its own (R4.22).
+func (b *Builder) duplicateRoot(r *Request) bool {
+	roots := 0
+	for _, stage := range rootPreference {
+		roots = max(roots, len(b.byStage[stage]))
+	}
+	if roots < 2 {
+		return false
+	}
+	for _, s := range r.Spans {
+		s.Mark = 0
+	}
+	for _, s := range r.Spans {
+		if !s.Known() || !Stages[s.Stage].Lookup {
+			continue
+		}
+		for x := s; x != nil; x = x.Parent {
+			if x.Known() && Stages[x.Stage].Root {
+				x.Mark = 1
+				break
+			}
+		}
+	}
+	type key struct {
+		stage Stage
+		proc  ProcID
+	}
+	count, bare := map[key]int{}, map[key]bool{}
+	for _, stage := range rootPreference {
+		for _, s := range b.byStage[stage] {
+			k := key{s.Stage, s.Proc}
+			count[k]++
+			bare[k] = bare[k] || s.Mark == 0
+		}
+	}
+	for k, n := range count {
+		if n > 1 && bare[k] {
+			return true
+		}
+	}
+	return false
+}
