@@ -1,0 +1,194 @@
+// Package render turns results into bytes: tables, pages, JSON. It computes nothing: it scales, rounds, aligns and escapes.
+package render
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Digits: a number alone (in a sentence, in a cell of mixed units) has three significant digits, without trailing zeros after the point.
+// A column has one unit and one number of decimals, chosen so that its largest value has four significant digits.
+
+// Unknown is what stands for a quantity that is not known.
+const Unknown = "–"
+
+type unit struct {
+	name string
+	size float64 // base units in one
+}
+
+var (
+	timeUnits  = []unit{{"ns", 1}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"min", 60e9}, {"h", 3600e9}}
+	byteUnits  = []unit{{"B", 1}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"PB", 1e15}}
+	speedUnits = []unit{{"kB/s", 1e-6}, {"MB/s", 1e-3}, {"GB/s", 1}, {"TB/s", 1e3}} // of decimal GB/s
+)
+
+// best is the largest unit in which v is at least one after rounding to three digits; minutes and hours begin at two of them.
+func best(units []unit, v float64) unit {
+	u := units[0]
+	for _, w := range units[1:] {
+		from := 0.9995
+		if w.size >= 60e9 {
+			from = 1.9995
+		}
+		if math.Abs(v)/w.size < from {
+			break
+		}
+		u = w
+	}
+	return u
+}
+
+// decimals is how many digits after the point leave v with n significant ones.
+func decimals(v float64, n int) int {
+	v = math.Abs(v)
+	d := n - 1
+	for p := 10.0; d > 0 && v+v*math.Pow(10, float64(-n))/2 >= p; p *= 10 {
+		d--
+	}
+	for p := 1.0; v > 0 && v < p && d < 9; p /= 10 {
+		d++
+	}
+	return d
+}
+
+func trimZeros(s string) string {
+	if strings.Contains(s, ".") {
+		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+	}
+	return s
+}
+
+// Number is v with three significant digits; whole numbers from 1000 on keep all their digits, in groups of three.
+func Number(v float64) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return Unknown
+	}
+	if math.Abs(v) >= 999.5 {
+		if math.Abs(v) < 1<<62 {
+			return Count(int64(math.Round(v)))
+		}
+		return strconv.FormatFloat(v, 'g', 3, 64)
+	}
+	if v == 0 {
+		return "0"
+	}
+	return trimZeros(strconv.FormatFloat(v, 'f', decimals(v, 3), 64))
+}
+
+func scaled(units []unit, v float64) string {
+	u := best(units, v)
+	return Number(v/u.size) + " " + u.name
+}
+
+// Duration is a length of time in ns, as "50 ms" or "1.25 s".
+func Duration(ns int64) string {
+	if ns == 0 {
+		return "0 ms"
+	}
+	return scaled(timeUnits, float64(ns))
+}
+
+// Signed is a length of time in ns that always shows its sign: "+50 ms".
+func Signed(ns int64) string {
+	if ns < 0 {
+		return "−" + Duration(-ns)
+	}
+	return "+" + Duration(ns)
+}
+
+// Bytes is a number of bytes in decimal units, as "2.1 GB".
+func Bytes(n int64) string { return scaled(byteUnits, float64(n)) }
+
+// Speed is a rate in decimal GB/s, as "1.9 GB/s".
+func Speed(gbps float64) string {
+	if gbps == 0 {
+		return "0 GB/s"
+	}
+	return scaled(speedUnits, gbps)
+}
+
+// Count is a whole number in groups of three: "2,048".
+func Count(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	neg := strings.HasPrefix(s, "-")
+	s = strings.TrimPrefix(s, "-")
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	if neg {
+		return "-" + s
+	}
+	return s
+}
+
+// Plural is a count with its noun: "1 file", "14 files".
+func Plural(n int64, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return Count(n) + " " + noun + "s"
+}
+
+// Percent is a share in [0, 1] as "62 %". A share that is not 0 or 1 is never shown as "0 %" or "100 %".
+func Percent(share float64) string { return percent(share, 0) + " %" }
+
+// percent is a share in percent with n decimals, more when it lies below them.
+func percent(share float64, n int) string {
+	p := share * 100
+	if math.IsNaN(p) || math.IsInf(p, 0) {
+		return Unknown
+	}
+	s := strconv.FormatFloat(p, 'f', n, 64)
+	step := math.Pow(10, float64(-n))
+	switch {
+	case p > 0 && p < step/2:
+		s = "<" + strconv.FormatFloat(step, 'f', n, 64)
+	case p < 100 && s == strconv.FormatFloat(100, 'f', n, 64):
+		s = ">" + strconv.FormatFloat(100-step, 'f', n, 64)
+	}
+	return s
+}
+
+// Instant is a time in ns since the epoch in RFC 3339 with milliseconds, in UTC unless another place is given.
+func Instant(ns int64, where *time.Location) string {
+	if where == nil {
+		where = time.UTC
+	}
+	return time.Unix(0, ns).In(where).Format("2006-01-02T15:04:05.000Z07:00")
+}
+
+// A column's scale: one unit, one number of decimals.
+type scale struct {
+	unit     unit
+	decimals int
+}
+
+// columnScale fits the largest of the values of a column.
+func columnScale(units []unit, largest float64) scale {
+	u := best(units, largest)
+	return scale{u, min(decimals(largest/u.size, 4), 3)}
+}
+
+// format is v in the column's unit; what is not 0 but would be printed so is "<0.01".
+func (s scale) format(v float64) string {
+	if v == 0 {
+		return "0"
+	}
+	x := v / s.unit.size
+	step := math.Pow(10, float64(-s.decimals))
+	if x > 0 && x < step/2 {
+		return "<" + strconv.FormatFloat(step, 'f', s.decimals, 64)
+	}
+	text := strconv.FormatFloat(x, 'f', s.decimals, 64)
+	whole, frac, _ := strings.Cut(text, ".")
+	if n, err := strconv.ParseInt(whole, 10, 64); err == nil && (n >= 1000 || n <= -1000) {
+		whole = Count(n)
+	}
+	if frac == "" {
+		return whole
+	}
+	return whole + "." + frac
+}

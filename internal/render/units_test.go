@@ -1,0 +1,80 @@
+package render
+
+import (
+	"math"
+	"testing"
+	"time"
+)
+
+func TestUnits(t *testing.T) {
+	check := func(got, want string) {
+		t.Helper()
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	check(Duration(0), "0 ms")
+	check(Duration(7), "7 ns")
+	check(Duration(999), "999 ns")
+	check(Duration(1_500), "1.5 µs")
+	check(Duration(50_000_000), "50 ms")
+	check(Duration(48_123_456), "48.1 ms")
+	check(Duration(999_400_000), "999 ms")
+	check(Duration(999_600_000), "1 s") // 1000 ms after rounding
+	check(Duration(1_254_000_000), "1.25 s")
+	check(Duration(119_000_000_000), "119 s")
+	check(Duration(150_000_000_000), "2.5 min")
+	check(Duration(86_400_000_000_000), "24 h")
+	check(Duration(-1_500), "-1.5 µs")
+	check(Signed(2_000_000), "+2 ms")
+	check(Signed(-2_000_000), "−2 ms")
+	check(Bytes(0), "0 B")
+	check(Bytes(2_100_000_000), "2.1 GB")
+	check(Bytes(999), "999 B")
+	check(Speed(1.9), "1.9 GB/s")
+	check(Speed(0.0123), "12.3 MB/s")
+	check(Speed(0), "0 GB/s")
+	check(Count(0), "0")
+	check(Count(999), "999")
+	check(Count(2048), "2,048")
+	check(Count(17_123_456), "17,123,456")
+	check(Count(-2048), "-2,048")
+	check(Count(math.MinInt64), "-9,223,372,036,854,775,808")
+	check(Plural(1, "file"), "1 file")
+	check(Plural(1400, "file"), "1,400 files")
+	check(Number(0.015), "0.015")
+	check(Number(99.96), "100")
+	check(Number(1234.5), "1,235") // away from zero
+	check(Number(math.NaN()), Unknown)
+	check(Percent(0), "0 %")
+	check(Percent(0.001), "<1 %")
+	check(Percent(0.617), "62 %")
+	check(Percent(0.999), ">99 %")
+	check(Percent(1), "100 %")
+	check(percent(0.6183, 1), "61.8")
+	check(Instant(1_764_432_000_123_000_000, nil), "2025-11-29T16:00:00.123Z")
+	check(Instant(1_764_432_000_123_000_000, time.FixedZone("", 2*3600)), "2025-11-29T18:00:00.123+02:00")
+}
+
+func TestColumnScale(t *testing.T) {
+	for _, c := range []struct {
+		largest float64
+		value   float64
+		want    string
+		unit    string
+	}{
+		{90_200_000, 90_200_000, "90.20", "ms"},
+		{90_200_000, 1_310_000, "1.31", "ms"},
+		{90_200_000, 4_000, "<0.01", "ms"}, // there, but below what the column shows
+		{90_200_000, 0, "0", "ms"},
+		{902_000_000, 1_310_000, "1.3", "ms"},
+		{1_500, 1_500, "1.500", "µs"},
+		{5_000_000_000_000_000, 7_200_000_000_000, "2", "h"}, // 1389 h
+		{5_000_000_000_000_000, 5_000_000_000_000_000, "1,389", "h"},
+	} {
+		s := columnScale(timeUnits, c.largest)
+		if got := s.format(c.value); got != c.want || s.unit.name != c.unit {
+			t.Errorf("%v beside %v: got %s %s, want %s %s", c.value, c.largest, got, s.unit.name, c.want, c.unit)
+		}
+	}
+}
