@@ -67,6 +67,11 @@ type Batch struct {
 	Names   *Interner
 	KeepAll bool // keep attributes outside the table too (inspect)
 
+	// ShowSensitive keeps the values of secret keys (R3.6). Otherwise they are replaced by <redacted n bytes> as they are added,
+	// so that nothing past the readers ever holds one. No key of the table is secret.
+	ShowSensitive bool
+	secret        map[AttrKey]bool // what IsSecret said of the keys outside the table
+
 	Records []Record
 	Attrs   []BatchAttr
 	Text    []byte
@@ -121,6 +126,8 @@ func (b *Batch) put(k AttrKey, kind ValueKind, bits uint64) {
 func (b *Batch) AddInt(k AttrKey, v int64) {
 	switch {
 	case k == AttrNone:
+	case b.hides(k):
+		b.addRedacted(k, len(strconv.FormatInt(v, 10)))
 	case k < NumAttrs && Attrs[k].Type == Text:
 		var digits [20]byte // text keys such as worker_id are often written as integers: no allocation for them
 		b.addString(k, strconv.AppendInt(digits[:0], v, 10))
@@ -134,12 +141,20 @@ func (b *Batch) AddFloat(k AttrKey, v float64) {
 	if k == AttrNone {
 		return
 	}
+	if b.hides(k) {
+		b.addRedacted(k, len(strconv.FormatFloat(v, 'g', -1, 64)))
+		return
+	}
 	b.addValue(k, Typed(k, Value{Kind: FloatValue, Float: v}))
 }
 
 // AddBool adds a truth; see AddInt.
 func (b *Batch) AddBool(k AttrKey, v bool) {
 	if k == AttrNone {
+		return
+	}
+	if b.hides(k) {
+		b.addRedacted(k, len(strconv.FormatBool(v)))
 		return
 	}
 	n := int64(0)
@@ -155,6 +170,10 @@ func (b *Batch) AddText(k AttrKey, v []byte) {
 		return
 	}
 	if k >= NumAttrs {
+		if b.hides(k) {
+			b.addRedacted(k, len(v))
+			return
+		}
 		b.addString(k, v)
 		return
 	}
@@ -215,6 +234,27 @@ func (b *Batch) addString(k AttrKey, v []byte) {
 	b.Text = append(b.Text, v...)
 	b.Attrs = append(b.Attrs, BatchAttr{Key: k, Kind: StrValue, Off: off, Len: uint32(len(v))})
 }
+
+// hides reports whether the values of a key are to be replaced (R3.6).
+func (b *Batch) hides(k AttrKey) bool {
+	if k < NumAttrs || b.ShowSensitive {
+		return false
+	}
+	hidden, ok := b.secret[k]
+	if !ok {
+		if b.secret == nil {
+			b.secret = map[AttrKey]bool{}
+		}
+		hidden = IsSecret(b.Dict.KeyName(k))
+		b.secret[k] = hidden
+	}
+	return hidden
+}
+
+// Redacted is what is shown instead of a secret value of n bytes (R3.6).
+func Redacted(n int) string { return "<redacted " + strconv.Itoa(n) + " bytes>" }
+
+func (b *Batch) addRedacted(k AttrKey, n int) { b.addString(k, []byte(Redacted(n))) }
 
 func (b *Batch) addValue(k AttrKey, v Value) {
 	switch v.Kind {

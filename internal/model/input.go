@@ -1,0 +1,21 @@
+package model
+
+// InputStats is what became of one input: OUTPUT inputs[], and what decides whether it was usable (R3.4).
+type InputStats struct {
+	File   string // path as outputs show it
+	Format string // as OUTPUT names it: otlp-json, jaeger-json, … with +gzip, +zstd, +framed; "" when it was not recognised
+
+	Bytes      int64    // as they lie on disk
+	Spans      int64    // read as spans, before duplicates are dropped
+	Records    int64    // read as lines, points, recorded calls
+	Skipped    int64    // records that could not be used
+	ErrorCount int64    // all of them
+	Errors     []string // the first 20 by position, each with its place: run.jsonl:12: …
+	Notes      []string // choices and remarks about it, once each, sorted
+	Truncated  bool     // it ends in the middle of a record
+	Gaps       int64    // dropped events, sequence gaps (finding capture_incomplete)
+
+	Named    bool     // named on the command line: an error when unusable; one found in a folder is only a note
+	Unusable string   // why nothing of it could be used, one sentence; "" when it could
+	Names    []string // up to 20 names of spans from its beginning, sorted: what the message "no request found" shows
+}
