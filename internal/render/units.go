@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Digits: a number alone (in a sentence, in a cell of mixed units) has three significant digits, without trailing zeros after the point.
-// A column has one unit and one number of decimals, chosen so that its largest value has four significant digits.
+// A number has three significant digits, without zeros at the end of its decimals; whole ones of 1000 and more keep all their digits.
+// A column of a table has one unit.
 
 // Unknown is what stands for a quantity that is not known.
 const Unknown = "–"
@@ -160,35 +160,30 @@ func Instant(ns int64, where *time.Location) string {
 	return time.Unix(0, ns).In(where).Format("2006-01-02T15:04:05.000Z07:00")
 }
 
-// A column's scale: one unit, one number of decimals.
-type scale struct {
-	unit     unit
-	decimals int
+// columnUnit is the unit of a column whose values lie between smallest and largest, both over 0. Times are in ms, so that columns can be
+// compared, unless all of them are shorter, or they need seconds or hours.
+func columnUnit(units []unit, smallest, largest float64) unit {
+	if units[0].name != "ns" || largest < 1e6 {
+		return best(units, largest)
+	}
+	switch ms, s, h := units[2], units[3], units[5]; {
+	case largest >= 1e6*s.size:
+		return h
+	case smallest >= s.size || largest >= 1e3*s.size:
+		return s
+	default:
+		return ms
+	}
 }
 
-// columnScale fits the largest of the values of a column.
-func columnScale(units []unit, largest float64) scale {
-	u := best(units, largest)
-	return scale{u, min(decimals(largest/u.size, 4), 3)}
-}
-
-// format is v in the column's unit; what is not 0 but would be printed so is "<0.01".
-func (s scale) format(v float64) string {
-	if v == 0 {
-		return "0"
+// inUnit is v with three significant digits and at most three decimals; what is not 0 but would be printed so is "<0.001".
+func inUnit(u unit, v float64) string {
+	x := v / u.size
+	if x > 0 && x < 0.0005 {
+		return "<0.001"
 	}
-	x := v / s.unit.size
-	step := math.Pow(10, float64(-s.decimals))
-	if x > 0 && x < step/2 {
-		return "<" + strconv.FormatFloat(step, 'f', s.decimals, 64)
+	if a := math.Abs(x); a > 0 && a < 0.0995 {
+		return trimZeros(strconv.FormatFloat(x, 'f', 3, 64))
 	}
-	text := strconv.FormatFloat(x, 'f', s.decimals, 64)
-	whole, frac, _ := strings.Cut(text, ".")
-	if n, err := strconv.ParseInt(whole, 10, 64); err == nil && (n >= 1000 || n <= -1000) {
-		whole = Count(n)
-	}
-	if frac == "" {
-		return whole
-	}
-	return whole + "." + frac
+	return Number(x)
 }

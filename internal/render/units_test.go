@@ -56,25 +56,24 @@ func TestUnits(t *testing.T) {
 	check(Instant(1_764_432_000_123_000_000, time.FixedZone("", 2*3600)), "2025-11-29T18:00:00.123+02:00")
 }
 
-func TestColumnScale(t *testing.T) {
+func TestColumnUnit(t *testing.T) {
 	for _, c := range []struct {
-		largest float64
-		value   float64
-		want    string
-		unit    string
+		smallest, largest float64
+		unit, low, high   string
 	}{
-		{90_200_000, 90_200_000, "90.20", "ms"},
-		{90_200_000, 1_310_000, "1.31", "ms"},
-		{90_200_000, 4_000, "<0.01", "ms"}, // there, but below what the column shows
-		{90_200_000, 0, "0", "ms"},
-		{902_000_000, 1_310_000, "1.3", "ms"},
-		{1_500, 1_500, "1.500", "µs"},
-		{5_000_000_000_000_000, 7_200_000_000_000, "2", "h"}, // 1389 h
-		{5_000_000_000_000_000, 5_000_000_000_000_000, "1,389", "h"},
+		{1_310_000, 90_200_000, "ms", "1.31", "90.2"},
+		{102_000, 12_345_678_000, "ms", "0.102", "12,346"},
+		{4_000, 65_000_000_000, "ms", "0.004", "65,000"},
+		{200, 65_000_000_000, "ms", "<0.001", "65,000"},
+		{5, 800, "ns", "5", "800"},
+		{4_000, 999_000, "µs", "4", "999"},
+		{2_000_000_000, 5_000_000_000, "s", "2", "5"},
+		{2_000_000, 25_200_000_000_000, "s", "0.002", "25,200"},
+		{2_000_000, 5_000_000_000_000_000, "h", "<0.001", "1,389"},
 	} {
-		s := columnScale(timeUnits, c.largest)
-		if got := s.format(c.value); got != c.want || s.unit.name != c.unit {
-			t.Errorf("%v beside %v: got %s %s, want %s %s", c.value, c.largest, got, s.unit.name, c.want, c.unit)
+		u := columnUnit(timeUnits, c.smallest, c.largest)
+		if low, high := inUnit(u, c.smallest), inUnit(u, c.largest); u.name != c.unit || low != c.low || high != c.high {
+			t.Errorf("%v to %v: got %s and %s %s, want %s and %s %s", c.smallest, c.largest, low, high, u.name, c.low, c.high, c.unit)
 		}
 	}
 }
