@@ -1,10 +1,273 @@
 package model
 
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Names of profile lines that several of make one span (R4.9). Readers give lines these names whatever --profile-map calls them.
+const (
+	lineSchedule = "sched.gnnmt"
+	lineSubmit   = "gnnmt.cb_unified_submit"
+	linePoll     = "gnnmt.cb_unified_poll"
+	lineLoad     = "slk.load"
+	linePass     = "slk."
+)
+
 // lines coalesces profile lines (R4.9) and pairs them with the spans of the same work (R4.10).
 func (b *Builder) lines(r *Request) {
+	b.order = b.order[:0]
+	spans := false
 	for _, s := range r.Spans {
 		if s.Line {
-			return
+			b.order = append(b.order, s)
+		} else {
+			spans = true
 		}
 	}
+	if len(b.order) == 0 {
+		return
+	}
+	b.coalesce(r)
+	if spans {
+		b.pairSightings(r)
+	}
+}
+
+// A lineOwner tells the processes and workers apart whose lines may coalesce.
+type lineOwner struct {
+	proc   ProcID
+	pid    int64
+	worker string
+}
+
+// openLines holds the span that lines of one process are being added to, one of each kind.
+type openLines struct {
+	owner    lineOwner
+	schedule *Span
+	rpc      *Span
+	pass     *Span
+	polled   bool
+	next     []Time // starts of the submits that begin the second and later lookups
+}
+
+// coalesce makes one span of the lines of one call, looking at the lines of one process only (R4.9):
+//
+//   - a submit opens a cb.lookup.rpc, unless one is open that was not polled yet; polls are added to it: first submit … last poll
+//   - slk.load, or the first slk.*, opens a pass of cb.start_load_kv, further slk.* of that worker continue it
+//   - sched.gnnmt lines make one cb.schedule per lookup, first to last; the line whose interval contains the next lookup's submit begins the next
+//
+// b.order holds the lines in order of raw start; what was added to another is taken from r.Spans.
+func (b *Builder) coalesce(r *Request) {
+	var owners []*openLines
+	of := func(s *Span) *openLines {
+		o := lineOwner{proc: s.Proc, pid: r.Dict.Res(s.Res).PID}
+		if s.Stage == StageStartLoadKV {
+			o.worker = s.Worker()
+		}
+		for _, x := range owners {
+			if x.owner == o {
+				return x
+			}
+		}
+		owners = append(owners, &openLines{owner: o})
+		return owners[len(owners)-1]
+	}
+	merged := false
+	name := func(s *Span) string { return r.Dict.Str(s.Name) }
+	for _, s := range b.order {
+		s.Mark = 0
+		if s.Has(FlagUntimed) {
+			continue
+		}
+		switch n := name(s); {
+		case n == lineSubmit:
+			o := of(s)
+			if o.rpc != nil && !o.polled {
+				merged = o.rpc.absorb(s)
+				continue
+			}
+			if o.rpc != nil {
+				o.next = append(o.next, s.RawStart)
+			}
+			o.rpc, o.polled = s, false
+		case n == linePoll:
+			o := of(s)
+			polled := s.RawStart
+			if o.rpc == nil {
+				o.rpc = s
+			} else {
+				merged = o.rpc.absorb(s)
+			}
+			o.polled = true
+			o.rpc.Polls = append(o.rpc.Polls, polled)
+		case strings.HasPrefix(n, linePass):
+			o := of(s)
+			if o.pass == nil || n == lineLoad {
+				o.pass = s
+				continue
+			}
+			merged = o.pass.absorb(s)
+		}
+	}
+	for _, s := range b.order {
+		if s.Has(FlagUntimed) || s.Mark == 1 || name(s) != lineSchedule {
+			continue
+		}
+		o := of(s)
+		for len(o.next) > 0 && o.next[0] < s.RawStart {
+			o.next = o.next[1:]
+		}
+		begins := o.schedule == nil || len(o.next) > 0 && o.next[0] <= s.RawEnd
+		if begins {
+			o.schedule = s
+			continue
+		}
+		merged = o.schedule.absorb(s)
+	}
+	if merged {
+		r.Counts.Coalesced += b.dropMarked(r)
+	}
+}
+
+// absorb adds another line to s: its interval, attributes and source. The line is marked as gone.
+func (s *Span) absorb(o *Span) bool {
+	s.RawStart, s.RawEnd = min(s.RawStart, o.RawStart), max(s.RawEnd, o.RawEnd)
+	s.Start, s.End = s.RawStart, s.RawEnd
+	s.Flags &^= FlagOpen
+	s.addAttrs(o)
+	s.Error = s.Error || o.Error
+	s.Sources = append(s.Sources, o.Sources...)
+	o.Mark = 1
+	return true
+}
+
+// addAttrs takes over the attributes that s lacks.
+func (s *Span) addAttrs(o *Span) {
+	for _, a := range o.Attrs {
+		if s.Attr(a.Key).Kind == NoValue {
+			s.Attrs = append(s.Attrs, a)
+		}
+	}
+}
+
+// dropMarked takes spans with Mark 1 out of the request.
+func (b *Builder) dropMarked(r *Request) int64 {
+	kept := r.Spans[:0]
+	for _, s := range r.Spans {
+		if s.Line && s.Mark == 1 {
+			continue
+		}
+		kept = append(kept, s)
+	}
+	n := len(r.Spans) - len(kept)
+	clear(r.Spans[len(kept):])
+	r.Spans = kept
+	return int64(n)
+}
+
+// A sighting is a span and a line that may be one (R4.10).
+type sighting struct {
+	span, line *Span
+	apart      time.Duration
+}
+
+// pairSightings makes one of a span and a line that show the same work: same stage, owner, rank and pid, raw start and duration within
+// max(1 ms, 1 % of the longer). Of several the closest pair goes first. The span stays, the finer times with it (R4.10).
+func (b *Builder) pairSightings(r *Request) {
+	var found []sighting
+	for lo := StageNone + 1; lo < NumStages; lo++ {
+		found = b.candidates(r, lo, found)
+	}
+	if len(found) == 0 {
+		return
+	}
+	slices.SortFunc(found, func(x, y sighting) int {
+		return cmp.Or(cmp.Compare(x.apart, y.apart), r.compareSpans(x.span, y.span), r.compareSpans(x.line, y.line))
+	})
+	for _, s := range r.Spans {
+		s.Mark = 0
+	}
+	for _, f := range found {
+		if f.span.Mark != 0 || f.line.Mark != 0 {
+			continue
+		}
+		f.span.Mark = 2
+		f.span.pair(f.line)
+		r.StagePaired[f.span.Stage]++
+	}
+	r.Counts.Dual += b.dropMarked(r)
+	// A line may have been the finer clock: keep the order of raw start.
+	slices.SortStableFunc(r.Spans, func(x, y *Span) int {
+		return cmp.Or(boolCompare(x.Has(FlagUntimed), y.Has(FlagUntimed)), r.compareRaw(x, y))
+	})
+}
+
+func (r *Request) compareRaw(x, y *Span) int {
+	return cmp.Or(cmp.Compare(x.RawStart, y.RawStart), r.Dict.CompareSpanIDs(x.ID, y.ID), r.Dict.CompareTraceIDs(x.Trace, y.Trace))
+}
+
+// candidates appends the pairs of one stage.
+func (b *Builder) candidates(r *Request, stage Stage, found []sighting) []sighting {
+	var spans, lines []*Span
+	for _, s := range r.Spans {
+		if s.Stage != stage || s.Has(FlagUntimed) {
+			continue
+		}
+		if s.Line {
+			lines = append(lines, s)
+		} else {
+			spans = append(spans, s)
+		}
+	}
+	if len(spans) == 0 || len(lines) == 0 {
+		return found
+	}
+	r.StageSeen.Spans[stage] += int32(len(spans))
+	r.StageSeen.Lines[stage] += int32(len(lines))
+	for _, l := range lines {
+		reach := Time(tolerance(l.Dur()) * 2) // a span that much longer is out of reach anyway
+		n, _ := slices.BinarySearchFunc(spans, l.RawStart-reach, func(s *Span, t Time) int { return cmp.Compare(s.RawStart, t) })
+		for _, s := range spans[n:] {
+			if s.RawStart > l.RawStart+reach {
+				break
+			}
+			starts, durations := absolute(s.RawStart.Sub(l.RawStart)), absolute(s.Dur()-l.Dur())
+			within := tolerance(max(s.Dur(), l.Dur()))
+			if starts <= within && durations <= within && sameWorker(r, s, l) {
+				found = append(found, sighting{s, l, starts + durations})
+			}
+		}
+	}
+	return found
+}
+
+// tolerance is how far two sightings of one span may be apart (VOCABULARY 6).
+func tolerance(d time.Duration) time.Duration { return max(time.Millisecond, d/100) }
+
+func absolute(d time.Duration) time.Duration { return max(d, -d) }
+
+// sameWorker reports whether nothing speaks against two sightings being of one process and rank: a key missing on one side matches.
+func sameWorker(r *Request, s, line *Span) bool {
+	p, q := r.Dict.Res(s.Res), r.Dict.Res(line.Res)
+	if p.PID != 0 && q.PID != 0 && p.PID != q.PID || p.Host != "" && q.Host != "" && p.Host != q.Host {
+		return false
+	}
+	v, w := s.Worker(), line.Worker()
+	return v == "" || w == "" || v == w
+}
+
+// pair makes a line and the span it shows one.
+func (s *Span) pair(line *Span) {
+	fine := func(x *Span) bool { return x.RawStart%microsecond != 0 || x.RawEnd%microsecond != 0 }
+	if fine(line) && !fine(s) {
+		s.RawStart, s.RawEnd, s.Start, s.End = line.RawStart, line.RawEnd, line.Start, line.End
+	}
+	s.addAttrs(line)
+	s.Polls = append(s.Polls, line.Polls...)
+	s.Error = s.Error || line.Error
+	s.Sources = append(s.Sources, line.Sources...)
+	line.Mark = 1
 }

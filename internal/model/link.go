@@ -419,6 +419,21 @@ func (b *Builder) adopt(r *Request, s *Span) *Span {
 	return r.Root
 }
 
+// sameProcess reports whether two spans of one owner come from one process; a line and a span also by pid, else by rank (R4.16).
+func (r *Request) sameProcess(a, c *Span) bool {
+	if a.Proc == c.Proc {
+		return true
+	}
+	if a.Line == c.Line {
+		return false
+	}
+	if p, q := r.Dict.Res(a.Res).PID, r.Dict.Res(c.Res).PID; p != 0 && q != 0 {
+		return p == q
+	}
+	v, w := a.Worker(), c.Worker()
+	return v == "" || w == "" || v == w
+}
+
 // maxCandidates bounds how many spans of one stage are looked at as parents of one span; of more, the last to start before it ends.
 const maxCandidates = 4096
 
@@ -443,7 +458,7 @@ func (b *Builder) bestParent(r *Request, s *Span, stages []Stage) *Span {
 			if c == s || overlap < 0 || overlap == 0 && !point || c.ServerRoot() && c != r.Root && (owner == Scheduler || owner == Worker) {
 				continue
 			}
-			near := c.Proc == s.Proc && c.Owner() == owner || worker != "" && c.Worker() == worker
+			near := c.Owner() == owner && r.sameProcess(c, s) || worker != "" && c.Worker() == worker
 			if best != nil {
 				better := boolCompare(near, bestNear)
 				if better == 0 {
