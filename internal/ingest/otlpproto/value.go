@@ -1,0 +1,269 @@
+package otlpproto
+
+import (
+	"bytes"
+	"encoding/base64"
+	"math"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/cbtrace/cbtrace/internal/model"
+)
+
+// maxDepth bounds how deep the values of one attribute may nest.
+const maxDepth = 64
+
+// A value is an AnyValue: the last of its fields counts. Text, bytes, arrays and lists are in data, the others in n.
+type value struct {
+	num  uint64 // of the field; 0: none, a null
+	n    uint64
+	data []byte
+}
+
+// Fields of AnyValue.
+const (
+	valueString = 1
+	valueBool   = 2
+	valueInt    = 3
+	valueDouble = 4
+	valueArray  = 5
+	valueKVList = 6
+	valueBytes  = 7
+)
+
+// wireOf is the wire type of each field of AnyValue.
+var wireOf = [8]uint8{valueString: wireLen, valueBool: wireVarint, valueInt: wireVarint, valueDouble: wireI64, valueArray: wireLen, valueKVList: wireLen, valueBytes: wireLen}
+
+func readValue(p []byte) (v value, err error) {
+	for i := 0; i < len(p); {
+		f, err := next(p, i)
+		if err != nil {
+			return v, err
+		}
+		if f.num <= valueBytes {
+			if f.typ != wireOf[f.num] {
+				return v, errType
+			}
+			v.num, v.n, v.data = f.num, f.n, nil
+			if f.typ == wireLen {
+				v.data = p[f.lo:f.hi]
+			}
+		}
+		i = f.hi
+	}
+	return v, nil
+}
+
+// keyValue reads the fields of a KeyValue, in either order.
+func keyValue(p []byte) (key, val []byte, err error) {
+	for i := 0; i < len(p); {
+		f, err := next(p, i)
+		if err != nil {
+			return nil, nil, err
+		}
+		switch f.num {
+		case 1, 2:
+			if f.typ != wireLen {
+				return nil, nil, errType
+			}
+			if f.num == 1 {
+				key = p[f.lo:f.hi]
+			} else if f.hi > f.lo || val == nil { // an empty one that follows changes nothing
+				val = p[f.lo:f.hi]
+			}
+		}
+		i = f.hi
+	}
+	return key, val, nil
+}
+
+// attribute adds an attribute of a span, when it is kept.
+func (d *Decoder) attribute(p []byte) error {
+	key, val, err := keyValue(p)
+	if err != nil {
+		return err
+	}
+	k := d.keys.id(d.b, key)
+	v, err := readValue(val)
+	if err != nil {
+		return err
+	}
+	if v.num == valueArray || v.num == valueKVList {
+		switch err := checkNesting(v, 1); {
+		case err == errDeep:
+			d.tooDeep = true
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+	switch {
+	case k == model.AttrNone || v.num == 0:
+	case v.num == valueString:
+		d.b.AddText(k, valid(v.data))
+	case v.num == valueInt:
+		d.b.AddInt(k, int64(v.n))
+	case v.num == valueDouble:
+		d.b.AddFloat(k, math.Float64frombits(v.n))
+	case v.num == valueBool:
+		d.b.AddBool(k, v.n != 0)
+	default:
+		d.scratch = appendText(d.scratch[:0], v, d.b.ShowSensitive || model.IsSecret(string(key)))
+		d.b.AddText(k, d.scratch) // which redacts a secret key's value (R3.6)
+	}
+	return nil
+}
+
+// checkNesting walks an array or list: it must be well-formed and nest at most maxDepth deep. depth is that of v.
+func checkNesting(v value, depth int) error {
+	if v.num != valueArray && v.num != valueKVList {
+		return nil
+	}
+	if depth > maxDepth {
+		return errDeep
+	}
+	for i := 0; i < len(v.data); {
+		f, err := next(v.data, i)
+		if err != nil {
+			return err
+		}
+		i = f.hi
+		if f.num != 1 {
+			continue
+		}
+		if f.typ != wireLen {
+			return errType
+		}
+		item := v.data[f.lo:f.hi]
+		if v.num == valueKVList {
+			if _, item, err = keyValue(item); err != nil {
+				return err
+			}
+		}
+		inner, err := readValue(item)
+		if err != nil {
+			return err
+		}
+		if err := checkNesting(inner, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// appendText appends a value that is not a scalar as text: bytes as base64, arrays and lists as compact JSON.
+// checkNesting has passed, so nothing in it is broken. show keeps the values of secret keys in lists (R3.6).
+func appendText(dst []byte, v value, show bool) []byte {
+	if v.num == valueBytes {
+		return base64.StdEncoding.AppendEncode(dst, v.data)
+	}
+	return appendJSON(dst, v, show)
+}
+
+func appendJSON(dst []byte, v value, show bool) []byte {
+	switch v.num {
+	case valueString:
+		return appendQuoted(dst, v.data)
+	case valueBool:
+		return strconv.AppendBool(dst, v.n != 0)
+	case valueInt:
+		return strconv.AppendInt(dst, int64(v.n), 10)
+	case valueDouble:
+		return appendFloat(dst, math.Float64frombits(v.n))
+	case valueBytes:
+		return append(base64.StdEncoding.AppendEncode(append(dst, '"'), v.data), '"')
+	case valueArray, valueKVList:
+		return appendItems(dst, v, show)
+	}
+	return append(dst, "null"...)
+}
+
+func appendItems(dst []byte, v value, show bool) []byte {
+	brackets := "[]"
+	if v.num == valueKVList {
+		brackets = "{}"
+	}
+	dst = append(dst, brackets[0])
+	for i, n := 0, 0; i < len(v.data); {
+		f, err := next(v.data, i)
+		if err != nil {
+			break
+		}
+		i = f.hi
+		if f.num != 1 {
+			continue
+		}
+		if n > 0 {
+			dst = append(dst, ',')
+		}
+		n++
+		item := v.data[f.lo:f.hi]
+		if v.num == valueArray {
+			inner, _ := readValue(item)
+			dst = appendJSON(dst, inner, show)
+			continue
+		}
+		key, item, _ := keyValue(item)
+		inner, _ := readValue(item)
+		dst = append(appendQuoted(dst, key), ':')
+		if !show && model.IsSecret(string(key)) {
+			dst = appendQuoted(dst, []byte(model.Redacted(size(inner))))
+		} else {
+			dst = appendJSON(dst, inner, show)
+		}
+	}
+	return append(dst, brackets[1])
+}
+
+// size is the length in bytes of a value's text, for what stands in its place when it is secret.
+func size(v value) int {
+	if v.num == valueString {
+		return len(v.data)
+	}
+	return len(appendText(nil, v, true))
+}
+
+// appendFloat writes a float as JSON; what JSON cannot hold becomes text, as in OTLP JSON.
+func appendFloat(dst []byte, f float64) []byte {
+	switch {
+	case math.IsNaN(f):
+		return append(dst, `"NaN"`...)
+	case math.IsInf(f, 1):
+		return append(dst, `"Infinity"`...)
+	case math.IsInf(f, -1):
+		return append(dst, `"-Infinity"`...)
+	}
+	return strconv.AppendFloat(dst, f, 'g', -1, 64)
+}
+
+// appendQuoted writes text as a JSON string; bytes that are not UTF-8 become U+FFFD.
+func appendQuoted(dst, s []byte) []byte {
+	const hex = "0123456789abcdef"
+	dst = append(dst, '"')
+	for i := 0; i < len(s); {
+		c := s[i]
+		switch {
+		case c == '"' || c == '\\':
+			dst = append(dst, '\\', c)
+		case c < 0x20:
+			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+		case c < utf8.RuneSelf:
+			dst = append(dst, c)
+		default:
+			r, n := utf8.DecodeRune(s[i:])
+			dst = utf8.AppendRune(dst, r)
+			i += n
+			continue
+		}
+		i++
+	}
+	return append(dst, '"')
+}
+
+// valid is text as UTF-8: bytes that are not become U+FFFD.
+func valid(s []byte) []byte {
+	if utf8.Valid(s) {
+		return s
+	}
+	return bytes.ToValidUTF8(s, []byte("\uFFFD"))
+}
