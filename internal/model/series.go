@@ -1,0 +1,357 @@
+package model
+
+import (
+	"encoding/binary"
+	"errors"
+	"iter"
+	"math"
+	"math/bits"
+	"slices"
+)
+
+// How many values a Series keeps exactly (R8.3).
+const (
+	SeriesLimit      = 1 << 20 // in a run
+	SavedSeriesLimit = 8192    // in a saved report
+)
+
+// A Series is a multiset of integers (ns, tokens, ppm of a ratio) of which percentiles are wanted. It is exact up to its limit, above that a
+// Histogram, with exact n, total, min and max all the same. What it answers depends on the values and the limit alone, never on the order of
+// Add and Merge. The zero value is empty and has SeriesLimit. Not safe for concurrent use, reading included: it sorts when first asked.
+type Series struct {
+	limit    int // 0: SeriesLimit
+	n        int64
+	sum      int128
+	min, max int64
+	values   []int64 // while exact
+	unsorted bool
+	hist     *Histogram // above the limit
+}
+
+// NewSeries returns an empty series that is exact up to limit values.
+func NewSeries(limit int) *Series { return &Series{limit: limit} }
+
+func (s *Series) bound() int64 {
+	if s.limit == 0 {
+		return SeriesLimit
+	}
+	return int64(s.limit)
+}
+
+// Add adds a value.
+func (s *Series) Add(v int64) { s.AddN(v, 1) }
+
+// AddN adds a value n times.
+func (s *Series) AddN(v, n int64) {
+	if n <= 0 {
+		return
+	}
+	if s.n == 0 {
+		s.min, s.max = v, v
+	}
+	s.min, s.max = min(s.min, v), max(s.max, v)
+	s.n += n
+	s.sum.addProduct(v, n)
+	if s.hist == nil && s.n > s.bound() {
+		s.toHistogram()
+	}
+	if s.hist != nil {
+		s.hist.Add(v, n)
+		return
+	}
+	for ; n > 0; n-- {
+		s.unsorted = s.unsorted || len(s.values) > 0 && v < s.values[len(s.values)-1]
+		s.values = append(s.values, v)
+	}
+}
+
+func (s *Series) toHistogram() {
+	s.hist = &Histogram{}
+	for _, v := range s.values {
+		s.hist.Add(v, 1)
+	}
+	s.values, s.unsorted = nil, false
+}
+
+// Merge adds the values of another series; the smaller limit of the two holds. o is not changed.
+func (s *Series) Merge(o *Series) {
+	s.Limit(int(o.bound()))
+	if o.n == 0 {
+		return
+	}
+	if s.n == 0 {
+		s.min, s.max = o.min, o.max
+	}
+	s.min, s.max = min(s.min, o.min), max(s.max, o.max)
+	s.n += o.n
+	s.sum.add(o.sum)
+	if s.hist == nil && (s.n > s.bound() || o.hist != nil) {
+		s.toHistogram()
+	}
+	switch {
+	case s.hist == nil:
+		s.values = append(s.values, o.values...)
+		s.unsorted = true
+	case o.hist != nil:
+		s.hist.Merge(o.hist)
+	default:
+		for _, v := range o.values {
+			s.hist.Add(v, 1)
+		}
+	}
+}
+
+// Limit lowers the number of values that are kept exactly, as for a saved report. It is never raised.
+func (s *Series) Limit(limit int) {
+	if int64(limit) >= s.bound() {
+		return
+	}
+	s.limit = max(limit, 1)
+	if s.hist == nil && s.n > s.bound() {
+		s.toHistogram()
+	}
+}
+
+// N is how many values there are.
+func (s *Series) N() int64 { return s.n }
+
+// Exact reports whether ranks are values that were added; otherwise they are within 0.4 % of those.
+func (s *Series) Exact() bool { return s.hist == nil }
+
+// Min and Max are exact; 0 when empty.
+func (s *Series) Min() int64 { return s.min }
+
+// Max is the largest value; 0 when empty.
+func (s *Series) Max() int64 { return s.max }
+
+// Total is the exact sum, or the nearest int64 to it.
+func (s *Series) Total() int64 { return s.sum.clamp() }
+
+// Mean is total / n rounded down; 0 when empty.
+func (s *Series) Mean() int64 {
+	if s.n == 0 {
+		return 0
+	}
+	return s.sum.floorDiv(s.n)
+}
+
+// Rank is the k-th smallest value, k from 1 to N; outside it is the first or the last one. 0 when empty.
+func (s *Series) Rank(k int64) int64 {
+	k = min(max(k, 1), s.n)
+	switch {
+	case s.n == 0:
+		return 0
+	case k == 1:
+		return s.min
+	case k == s.n:
+		return s.max
+	case s.hist == nil:
+		s.sort()
+		return s.values[k-1]
+	}
+	for v, n := range s.hist.All() {
+		if k -= n; k <= 0 {
+			return min(max(v, s.min), s.max)
+		}
+	}
+	return s.max
+}
+
+// Quantile is the nearest-rank percentile (gonum's stat.Empirical): the smallest value with at least p thousandths of all at or below it.
+func (s *Series) Quantile(p int64) int64 { return s.Rank(ceilShare(s.n, p)) }
+
+// ceilShare is n·p/1000, rounded up.
+func ceilShare(n, p int64) int64 { return n/1000*p + (n%1000*p+999)/1000 }
+
+// Linear is the percentile at p thousandths by linear interpolation between ranks (numpy's type 7); 0 when empty.
+func (s *Series) Linear(p int64) float64 {
+	if s.n == 0 {
+		return 0
+	}
+	whole, part := (s.n-1)/1000*p+(s.n-1)%1000*p/1000, (s.n-1)%1000*p%1000
+	a, b := float64(s.Rank(whole+1)), float64(s.Rank(whole+2))
+	return a + float64((b-a)*float64(part))/1000
+}
+
+// All are the values and how often each was added, ascending: the middles of buckets when not exact.
+func (s *Series) All() iter.Seq2[int64, int64] {
+	if s.hist != nil {
+		return s.hist.All()
+	}
+	s.sort()
+	return func(yield func(int64, int64) bool) {
+		for i := 0; i < len(s.values); {
+			v, n := s.values[i], int64(0)
+			for ; i < len(s.values) && s.values[i] == v; i++ {
+				n++
+			}
+			if !yield(v, n) {
+				return
+			}
+		}
+	}
+}
+
+func (s *Series) sort() {
+	if s.unsorted {
+		slices.Sort(s.values)
+		s.unsorted = false
+	}
+}
+
+// How the values of an encoded series are written.
+const (
+	seriesExact = iota
+	seriesHistogram
+)
+
+var errSeries = errors.New("a series of values that does not add up")
+
+// Append writes the series behind b: the same bytes for the same values and limit.
+func (s *Series) Append(b []byte) []byte {
+	b = binary.AppendUvarint(b, uint64(s.bound()))
+	b = binary.AppendUvarint(b, uint64(s.n))
+	if s.n == 0 {
+		return b
+	}
+	prev := int64(0)
+	if s.hist == nil {
+		b = append(b, seriesExact)
+		s.sort()
+		for _, v := range s.values { // the first may be negative, the steps wrap around and are not
+			b = binary.AppendUvarint(b, uint64(v)-uint64(prev))
+			prev = v
+		}
+		return b
+	}
+	b = append(b, seriesHistogram)
+	b = binary.AppendVarint(b, s.min)
+	b = binary.AppendVarint(b, s.max)
+	b = binary.LittleEndian.AppendUint64(b, uint64(s.sum.hi))
+	b = binary.LittleEndian.AppendUint64(b, s.sum.lo)
+	for k, n := range s.hist.buckets() {
+		b = binary.AppendVarint(b, int64(k)-prev)
+		b = binary.AppendUvarint(b, uint64(n))
+		prev = int64(k)
+	}
+	return b
+}
+
+// Decode reads what Append wrote into s, whose former content is dropped, and returns the bytes behind it.
+func (s *Series) Decode(b []byte) ([]byte, error) {
+	*s = Series{}
+	bad := false
+	uvarint := func() uint64 {
+		v, k := binary.Uvarint(b)
+		bad = bad || k <= 0
+		b = b[max(k, 0):]
+		return v
+	}
+	varint := func() int64 {
+		v, k := binary.Varint(b)
+		bad = bad || k <= 0
+		b = b[max(k, 0):]
+		return v
+	}
+	limit, n := uvarint(), uvarint()
+	if bad || limit == 0 || limit > SeriesLimit || n > math.MaxInt64>>1 {
+		return nil, errSeries
+	}
+	s.limit = int(limit)
+	if n == 0 {
+		return b, nil
+	}
+	if len(b) == 0 {
+		return nil, errSeries
+	}
+	kind := b[0]
+	b = b[1:]
+	switch {
+	case kind == seriesExact && n <= limit && n <= uint64(len(b)):
+		s.values = make([]int64, 0, n)
+		for prev := uint64(0); n > 0; n-- {
+			prev += uvarint()
+			if len(s.values) > 0 && int64(prev) < s.max {
+				return nil, errSeries
+			}
+			s.Add(int64(prev))
+		}
+	case kind == seriesHistogram && n > limit:
+		s.hist = &Histogram{}
+		s.n, s.min, s.max = int64(n), varint(), varint()
+		if bad || len(b) < 16 {
+			return nil, errSeries
+		}
+		s.sum.hi, s.sum.lo = int64(binary.LittleEndian.Uint64(b)), binary.LittleEndian.Uint64(b[8:])
+		b = b[16:]
+		first, last := int64(bucketOf(s.min)), int64(bucketOf(s.max))
+		k, begun := int64(0), false
+		for left := n; left > 0; begun = true {
+			step, count := varint(), uvarint()
+			k += step
+			if bad || begun && step <= 0 || !begun && k != first || k > last || count == 0 || count > left {
+				return nil, errSeries
+			}
+			s.hist.addBucket(int(k), int64(count))
+			left -= count
+		}
+		bad = k != last
+	default:
+		return nil, errSeries
+	}
+	if bad {
+		return nil, errSeries
+	}
+	return b, nil
+}
+
+// An int128 is a sum of products of int64s; hi and lo are the words of its two's complement.
+type int128 struct {
+	hi int64
+	lo uint64
+}
+
+func (x *int128) add(y int128) {
+	lo, carry := bits.Add64(x.lo, y.lo, 0)
+	x.lo, x.hi = lo, x.hi+y.hi+int64(carry)
+}
+
+// addProduct adds v·n, n ≥ 0.
+func (x *int128) addProduct(v, n int64) {
+	hi, lo := bits.Mul64(uint64(v), uint64(n))
+	if v < 0 { // uint64(v) is v + 2⁶⁴
+		hi -= uint64(n)
+	}
+	x.add(int128{int64(hi), lo})
+}
+
+func (x int128) clamp() int64 {
+	switch {
+	case x.hi == 0 && x.lo <= math.MaxInt64, x.hi == -1 && x.lo > math.MaxInt64:
+		return int64(x.lo)
+	case x.hi < 0:
+		return math.MinInt64
+	}
+	return math.MaxInt64
+}
+
+// floorDiv is x / n rounded down, for n > 0 and a result that fits.
+func (x int128) floorDiv(n int64) int64 {
+	if x.hi >= 0 {
+		if uint64(x.hi) >= uint64(n) {
+			return math.MaxInt64
+		}
+		q, _ := bits.Div64(uint64(x.hi), x.lo, uint64(n))
+		return int64(min(q, math.MaxInt64))
+	}
+	// −⌈−x/n⌉, with −x = (^x) + 1 and ⌈(y+1)/n⌉ = ⌊y/n⌋ + 1
+	hi, lo := ^uint64(x.hi), ^x.lo
+	if hi >= uint64(n) {
+		return math.MinInt64
+	}
+	q, _ := bits.Div64(hi, lo, uint64(n))
+	if q >= math.MaxInt64 {
+		return math.MinInt64
+	}
+	return -int64(q) - 1
+}
