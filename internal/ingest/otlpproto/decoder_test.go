@@ -17,7 +17,19 @@ import (
 // decodeAll decodes one message and returns each record in words.
 func decodeAll(t testing.TB, d *Decoder, data []byte, keepAll bool) ([]string, *decode.Report) {
 	t.Helper()
-	b := model.NewBatch(model.NewDict(), keepAll)
+	return decodeInto(t, d, data, model.NewBatch(model.NewDict(), keepAll))
+}
+
+// decodeShown keeps all attributes and shows secret values.
+func decodeShown(t testing.TB, data []byte) ([]string, *decode.Report) {
+	t.Helper()
+	b := model.NewBatch(model.NewDict(), true)
+	b.ShowSensitive = true
+	return decodeInto(t, new(Decoder), data, b)
+}
+
+func decodeInto(t testing.TB, d *Decoder, data []byte, b *model.Batch) ([]string, *decode.Report) {
+	t.Helper()
 	rep := new(decode.Report)
 	if err := d.Decode(decode.Block{Path: "x.pb", Family: "x.pb", Data: data, Offset: 1000}, b, rep); err != nil {
 		t.Fatal(err)
@@ -235,12 +247,7 @@ func TestSecrets(t *testing.T) {
 	if w := ` gen_ai.prompt.0.content="<redacted 10 bytes>" token_ids="<redacted 7 bytes>" cache_salt="<redacted 5 bytes>" body="{\"authorization\":\"<redacted 8 bytes>\",\"n\":1}"`; !strings.HasSuffix(got[0], w) {
 		t.Errorf("got %s", got[0])
 	}
-	b := model.NewBatch(model.NewDict(), true)
-	b.ShowSensitive = true
-	if err := Decode(decode.Block{Data: data}, b, new(decode.Report)); err != nil {
-		t.Fatal(err)
-	}
-	got[0] = describe(b, &b.Records[0])
+	got, _ = decodeShown(t, data)
 	if w := ` gen_ai.prompt.0.content="the prompt" token_ids="[11,22]" cache_salt=12345 body="{\"authorization\":\"Bearer x\",\"n\":1}"`; !strings.HasSuffix(got[0], w) {
 		t.Errorf("got %s", got[0])
 	}
