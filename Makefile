@@ -13,7 +13,7 @@ build:
 
 demo: build
 	./bin/cbtrace report $(DEMO)
-	./bin/cbtrace inspect req-double $(DEMO)
+	./bin/cbtrace inspect chatcmpl-93ab $(DEMO)
 
 test:
 	CGO_ENABLED=0 go test ./...
@@ -39,7 +39,7 @@ cover:
 	go test -coverprofile cover.out -coverpkg ./... ./... && go tool cover -func cover.out | tail -1
 
 oracle: build
-	@if [ -f $(ORACLE) ]; then python3 $(ORACLE) ./bin/cbtrace --only $(ONLY); else echo "oracle: skipped, no $(ORACLE)"; fi
+	@if [ -f $(ORACLE) ]; then python3 $(ORACLE) ./bin/cbtrace --only $(ONLY) $(ORACLEFLAGS); else echo "oracle: skipped, no $(ORACLE)"; fi
 
 cross:
 	@for t in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64; do echo $$t; \

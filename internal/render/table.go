@@ -9,6 +9,8 @@ import (
 	"github.com/clipperhouse/displaywidth"
 	"github.com/olekukonko/tablewriter"
 	"github.com/olekukonko/tablewriter/tw"
+
+	"github.com/cbtrace/cbtrace/internal/model"
 )
 
 // A Kind says what the cells of a column are, and so how they are scaled.
@@ -42,13 +44,11 @@ type Cell struct {
 // Of is a cell with a number.
 func Of[N int | int32 | int64 | float64](n N) Cell { return Cell{known: true, v: float64(n)} }
 
-// Maybe is a cell with a number that may be unknown.
-func Maybe[N int64 | float64](n *N) Cell {
-	if n == nil {
-		return Cell{}
-	}
-	return Of(*n)
-}
+// Known is a cell with a number that may be unknown; KnownFloat with a share, a rate or a ratio.
+func Known(n model.Opt) Cell { return Cell{known: n.OK, v: float64(n.V)} }
+
+// KnownFloat is a cell; see Known.
+func KnownFloat(n model.OptFloat) Cell { return Cell{known: n.OK, v: n.V} }
 
 // Word is a cell with text, which may come from an input.
 func Word(s string) Cell { return Cell{known: true, text: s} }

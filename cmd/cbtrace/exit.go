@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cbtrace/cbtrace/internal/render"
+)
+
+// The exit statuses (R3.4). This file is the only place that gives one.
+const (
+	exitFine        = 0
+	exitBroken      = 1 // a budget is broken, or diff --fail found differences
+	exitUsage       = 2 // wrong usage, an ambiguous id, a bad budget file
+	exitInput       = 3 // input unusable: nothing could be read, no request found, a named file cannot be used
+	exitEvidence    = 4 // not enough evidence
+	exitInterrupted = 130
+)
+
+// A usageError is a mistake in the arguments, the flags or a file that only configures.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
+func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
+
+// errClosedPipe is what writing to a standard output that nobody reads any more gives.
+var errClosedPipe = errors.New("standard output was closed")
+
+func status(err error, begun bool) int {
+	var usage *usageError
+	switch {
+	case errors.Is(err, context.Canceled):
+		return exitInterrupted
+	case !begun, errors.As(err, &usage):
+		return exitUsage
+	}
+	return exitInput
+}
+
+// exit says on stderr what went wrong and returns the exit status.
+func (a *app) exit(cmd *cobra.Command, err error) int {
+	if err == nil || errors.Is(err, errClosedPipe) {
+		return a.verdict
+	}
+	s := status(err, a.begun)
+	if s == exitInterrupted {
+		return s
+	}
+	complain(a.stderr, err)
+	if s == exitUsage && !a.begun {
+		fmt.Fprintf(a.stderr, "see %s --help\n", cmd.CommandPath())
+	}
+	return s
+}
+
+// complain prints an error; further lines of it, as those of joined errors, are set in. Text from inputs is made safe (R3.7).
+func complain(w io.Writer, err error) {
+	lead := "cbtrace: "
+	for line := range strings.Lines(err.Error()) {
+		fmt.Fprintf(w, "%s%s\n", lead, render.Escape(strings.TrimRight(line, "\n")))
+		lead = "  "
+	}
+}

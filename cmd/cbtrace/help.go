@@ -1,0 +1,96 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// help prints the help of a command: examples first, then what it does, its commands, its flags by group.
+func help(cmd *cobra.Command) {
+	var b strings.Builder
+	if cmd.Example != "" {
+		fmt.Fprintf(&b, "Examples:\n%s\n\n", strings.TrimRight(cmd.Example, "\n"))
+	}
+	about := cmd.Long
+	if about == "" {
+		about = cmd.Short
+	}
+	fmt.Fprintf(&b, "%s\n\nUsage: %s\n", about, usage(cmd))
+	if cmd.HasAvailableSubCommands() {
+		b.WriteString("\nCommands:\n")
+		for _, c := range cmd.Commands() {
+			if c.IsAvailableCommand() {
+				fmt.Fprintf(&b, "  %-10s %s\n", c.Name(), c.Short)
+			}
+		}
+	}
+	for _, group := range flagGroups(cmd) {
+		fmt.Fprintf(&b, "\n%s:\n%s", group.name, group.flags.FlagUsages())
+	}
+	if !cmd.HasParent() {
+		b.WriteString("\nAn INPUT is a file, a folder or - (standard input). Without any, $CBTRACE_INPUT is read, else the current folder.\n" +
+			"Exit status: 0 fine, 1 budget broken, 2 wrong usage, 3 input unusable, 4 not enough evidence, 130 interrupted.\n")
+	}
+	fmt.Fprint(cmd.OutOrStdout(), b.String())
+}
+
+func usage(cmd *cobra.Command) string {
+	if !cmd.HasParent() {
+		return "cbtrace COMMAND [flags] [INPUT…]"
+	}
+	name, args, _ := strings.Cut(cmd.Use, " ")
+	line := strings.TrimSuffix(cmd.CommandPath(), cmd.Name()) + name + " [flags]"
+	return strings.TrimSpace(line + " " + args)
+}
+
+type flagGroup struct {
+	name  string
+	flags *pflag.FlagSet
+}
+
+const groupKey = "group"
+
+// flagGroups are the flags of a command under the headings they were registered with.
+func flagGroups(cmd *cobra.Command) []flagGroup {
+	var groups []flagGroup
+	add := func(f *pflag.Flag) {
+		if f.Hidden {
+			return
+		}
+		name := "Other flags"
+		if g := f.Annotations[groupKey]; len(g) > 0 {
+			name = g[0]
+		}
+		for i := range groups {
+			if groups[i].name == name {
+				groups[i].flags.AddFlag(f)
+				return
+			}
+		}
+		set := pflag.NewFlagSet(name, pflag.ContinueOnError)
+		set.SortFlags = false
+		set.AddFlag(f)
+		groups = append(groups, flagGroup{name, set})
+	}
+	cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+		if f.Name != "help" {
+			add(f)
+		}
+	})
+	cmd.InheritedFlags().VisitAll(add)
+	return groups
+}
+
+// group puts the flags that register adds under a heading.
+func group(cmd *cobra.Command, name string, register func(*pflag.FlagSet)) {
+	set := pflag.NewFlagSet(name, pflag.ContinueOnError)
+	set.SortFlags = false
+	register(set)
+	set.VisitAll(func(f *pflag.Flag) {
+		f.Annotations = map[string][]string{groupKey: {name}}
+		cmd.Flags().AddFlag(f)
+	})
+}

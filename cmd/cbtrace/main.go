@@ -1,0 +1,56 @@
+// Command cbtrace turns what an LLM KV-cache deployment leaves behind into one tree per request, says where the time went and whether the
+// cache earned it, and fails a build when it got worse.
+//
+// The command picks the pieces from flags, opens files and maps the outcome to an exit status; it computes nothing itself.
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+
+// An app is one run of the program.
+type app struct {
+	stdin   io.Reader
+	stdout  *pipe
+	stderr  io.Writer
+	getenv  func(string) string
+	scratch scratch
+	quiet   bool
+	begun   bool // arguments and flags are right, the command runs
+	verdict int  // the exit status when all goes well
+}
+
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	a := &app{stdin: stdin, stdout: &pipe{w: stdout}, stderr: stderr, getenv: os.Getenv}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	defer a.scratch.clear()
+	a.catchSignals(cancel)
+	root := newRoot(a)
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(a.stdout)
+	root.SetErr(stderr)
+	cmd, err := root.ExecuteContextC(ctx)
+	return a.exit(cmd, err)
+}
+
+// catchSignals makes an interrupt end the program at once, with nothing left behind (R3.3), and a closed pipe an error of Write instead
+// of a signal.
+func (a *app) catchSignals(cancel context.CancelFunc) {
+	signal.Ignore(syscall.SIGPIPE)
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	go func() {
+		<-c
+		cancel()
+		a.scratch.clear()
+		os.Exit(exitInterrupted)
+	}()
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// A pipe is the standard output. Once nobody reads it any more every write gives errClosedPipe, which ends the run silently (R3.3).
+type pipe struct {
+	w      io.Writer
+	closed bool
+}
+
+func (p *pipe) Write(b []byte) (int, error) {
+	if p.closed {
+		return 0, errClosedPipe
+	}
+	n, err := p.w.Write(b)
+	if errors.Is(err, syscall.EPIPE) {
+		p.closed = true
+		err = errClosedPipe
+	}
+	return n, err
+}
+
+// print writes the data of a command to standard output, or to a file: under a temporary name first, so that the file is whole or not there
+// (R3.2).
+func (a *app) print(path string, write func(io.Writer) error) error {
+	if path == "" || path == "-" {
+		return buffered(a.stdout, write)
+	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // a device, a named pipe
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return usagef("--output: %w", err)
+		}
+		return errors.Join(buffered(f, write), f.Close())
+	}
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	f, err := createBeside(path)
+	if err != nil {
+		return usagef("--output: %w", err)
+	}
+	a.scratch.add(f.Name())
+	if err := errors.Join(buffered(f, write), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return usagef("--output: %w", err)
+	}
+	a.scratch.keep(f.Name())
+	return nil
+}
+
+func buffered(w io.Writer, write func(io.Writer) error) error {
+	b := bufio.NewWriterSize(w, 1<<16)
+	if err := write(b); err != nil {
+		return err
+	}
+	return b.Flush()
+}
+
+// createBeside makes a new file in the folder of path, with the rights that path has or would get.
+func createBeside(path string) (*os.File, error) {
+	mode := fs.FileMode(0o666)
+	info, err := os.Stat(path)
+	if err == nil {
+		mode = info.Mode().Perm()
+	}
+	for {
+		name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%08x", filepath.Base(path), rand.Uint32()))
+		f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
+		if !errors.Is(err, fs.ErrExist) {
+			return f, err
+		}
+	}
+}

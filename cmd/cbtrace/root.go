@@ -1,0 +1,63 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+// newRoot is the command tree. A command is here once it works.
+func newRoot(a *app) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "cbtrace",
+		Short: "where the time of an LLM request went, and whether the KV cache earned it",
+		Long: "cbtrace reads what a vLLM, LMCache or CacheBlend deployment leaves behind (exported traces, profile lines, recordings),\n" +
+			"puts it together into one tree per request and says where the time went and what the KV cache was worth.",
+		Example: `  cbtrace report traces/                     a day of traces as a page
+  cbtrace inspect chatcmpl-7f3a traces/      one request: where its time went
+  cbtrace report --format json - < day.jsonl the same for machines, from standard input
+  cbtrace explain late_poll                  what a finding means and what to do`,
+		Args:              noArgs,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+		PersistentPreRun:  func(*cobra.Command, []string) { a.begun = true },
+	}
+	root.PersistentFlags().BoolVarP(&a.quiet, "quiet", "q", false, "no notes on stderr, only errors")
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { help(cmd) })
+	root.SetHelpCommand(&cobra.Command{Use: "help [command]", Hidden: true, Args: cobra.ArbitraryArgs, RunE: func(cmd *cobra.Command, args []string) error {
+		target, rest, err := cmd.Root().Find(args)
+		if err != nil || len(rest) > 0 {
+			return usagef("no command %q", rest)
+		}
+		return target.Help()
+	}})
+	for _, command := range commands {
+		cmd := command(a)
+		cmd.Flags().SortFlags = false
+		root.AddCommand(cmd)
+	}
+	return root
+}
+
+// commands are the commands in the order in which help lists them.
+var commands = []func(*app) *cobra.Command{
+	newVersion,
+}
+
+// noArgs refuses arguments; of the root they are commands that do not exist.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if cmd.HasParent() {
+		return fmt.Errorf("%s takes no argument, have %q", cmd.Name(), args[0])
+	}
+	text := fmt.Sprintf("no command %q", args[0])
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		text += fmt.Sprintf("; did you mean %s?", near[0])
+	}
+	return errors.New(text)
+}

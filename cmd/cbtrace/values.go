@@ -1,0 +1,102 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A choice is a flag that takes one of a few words.
+type choice struct {
+	value string
+	of    []string
+}
+
+func (c *choice) String() string { return c.value }
+func (c *choice) Type() string   { return strings.Join(c.of, "|") }
+func (c *choice) Set(s string) error {
+	if !slices.Contains(c.of, s) {
+		return fmt.Errorf("want one of %s", strings.Join(c.of, ", "))
+	}
+	c.value = s
+	return nil
+}
+
+// A size is a flag in bytes: 1GiB, 256KiB, 2GB, 1073741824.
+type size int64
+
+var sizeUnits = []struct {
+	name  string
+	bytes float64
+}{
+	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40},
+	{"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12},
+	{"K", 1 << 10}, {"M", 1 << 20}, {"G", 1 << 30}, {"T", 1 << 40}, {"B", 1},
+}
+
+func (s *size) Type() string { return "size" }
+func (s *size) String() string {
+	for _, u := range []int{3, 2, 1, 0} {
+		if n := int64(sizeUnits[u].bytes); *s > 0 && int64(*s)%n == 0 {
+			return strconv.FormatInt(int64(*s)/n, 10) + sizeUnits[u].name
+		}
+	}
+	return strconv.FormatInt(int64(*s), 10)
+}
+
+func (s *size) Set(text string) error {
+	number, unit := text, 1.0
+	for _, u := range sizeUnits {
+		if rest, ok := strings.CutSuffix(text, u.name); ok {
+			number, unit = strings.TrimSpace(rest), u.bytes
+			break
+		}
+	}
+	f, err := strconv.ParseFloat(number, 64)
+	if err != nil || !(f > 0) || f*unit >= math.MaxInt64 || f*unit < 1 {
+		return fmt.Errorf("want a size such as 256MiB or 2GB")
+	}
+	*s = size(f * unit)
+	return nil
+}
+
+// An instant is a flag that names a moment: RFC 3339, or a time before the last moment of the capture, such as -2h (R3.2).
+type instant struct {
+	text   string
+	at     time.Time     // when before is 0
+	before time.Duration // how long before the last instant
+}
+
+func (t *instant) String() string { return t.text }
+func (t *instant) Type() string   { return "time" }
+func (t *instant) Set(s string) error {
+	if rest, ok := strings.CutPrefix(s, "-"); ok {
+		d, err := parseDuration(rest)
+		if err != nil || d <= 0 {
+			return fmt.Errorf("want a length of time such as -2h, -90m or -1d")
+		}
+		*t = instant{text: s, before: d}
+		return nil
+	}
+	at, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil || at.Year() < 1678 || at.Year() > 2261 { // what fits into 64 bits of ns
+		return fmt.Errorf("want RFC 3339, as 2025-11-29T16:00:00Z, or a time before the end of the capture, as -2h")
+	}
+	*t = instant{text: s, at: at}
+	return nil
+}
+
+// parseDuration is time.ParseDuration with days.
+func parseDuration(s string) (time.Duration, error) {
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		f, err := strconv.ParseFloat(days, 64)
+		if err != nil || math.Abs(f) > 36500 {
+			return 0, fmt.Errorf("%q is not a number of days", days)
+		}
+		return time.Duration(f * 24 * float64(time.Hour)), nil
+	}
+	return time.ParseDuration(s)
+}
