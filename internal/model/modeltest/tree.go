@@ -5,8 +5,8 @@
 //	    cb.lookup.rpc   sched   5ms 50ms  n_polls=4
 //
 // A line is a name, a process, a start and an end after Epoch (Go durations; `-` as end: open, as start and end: untimed) and words: key=value
-// for an attribute; id=, trace=, scope= and polls= (instants, separated by commas) for what is no attribute; error; +flag for a flag as
-// outputs name it. The indentation makes the tree. Further lines without indentation hang under the first, as adopted spans do.
+// for an attribute; id=, parent=, trace=, scope= and polls= (instants, separated by commas) for what is no attribute; error; +flag for a flag as
+// outputs name it. parent= names a parent id that is not in the request. The indentation makes the tree; further lines without it are adopted.
 package modeltest
 
 import (
@@ -23,10 +23,82 @@ import (
 // Epoch is the instant that times in texts are told from.
 const Epoch model.Time = 1_700_000_000_000_000_000
 
-// Request makes a linked request of a text. Its root is the first span, its window the root's interval widened to the foreground spans
-// of the vocabulary (not for an llm_request). Times are aligned as they are raw. Spans of a process "server…" have the scope
-// lmcache_mp.server unless they name one.
+// Request makes a linked request of a text as the text has it. Its root is the first span, its window the root's interval widened to the
+// foreground spans of the vocabulary (not for an llm_request). Times are aligned as they are raw. Spans of a process "server…" have the
+// scope lmcache_mp.server unless they name one.
 func Request(t testing.TB, text string) *model.Request {
+	t.Helper()
+	r := parse(t, text)
+	r.Root = r.Spans[0]
+	r.Root.Edge = model.EdgeRoot
+	for _, s := range r.Spans[1:] {
+		switch {
+		case s.Parent == nil:
+			s.Parent, s.Edge = r.Root, model.EdgeAdopted
+		case s.Parent.Proc == s.Proc:
+			s.Edge = model.EdgeParent
+		default:
+			s.Edge = model.EdgePropagated
+		}
+		s.Parent.Kids = append(s.Parent.Kids, s)
+	}
+	order := r.order()
+	for _, s := range r.Spans {
+		if s.RawEnd == 0 && s.RawStart != 0 {
+			s.RawEnd, s.End = s.RawStart, s.Start
+		}
+		if s.RawEnd < s.RawStart {
+			s.Flags |= model.FlagNegative
+		}
+		slices.SortStableFunc(s.Kids, order)
+	}
+	slices.SortStableFunc(r.Spans, order)
+	r.OwnStart, r.OwnEnd = r.Root.Start, r.Root.End
+	r.WindowStart, r.WindowEnd = r.Root.Start, r.Root.End
+	for _, s := range r.Spans {
+		if r.Root.Stage != model.StageLLMRequest && s.Known() && s.Class == model.Work && !s.Has(model.FlagShutdown|model.FlagTransparent|model.FlagUntimed) {
+			r.WindowStart, r.WindowEnd = min(r.WindowStart, s.Start), max(r.WindowEnd, s.End)
+		}
+	}
+	return r.Request
+}
+
+// Linked makes a request of a text as the program does: cleaned, and linked by ids (the indentation) and adoption, on raw times.
+// Flags that cleaning and linking set need not be written.
+func Linked(t testing.TB, text string) *model.Request {
+	t.Helper()
+	r := parse(t, text)
+	for _, s := range r.Spans {
+		s.Parent = nil
+	}
+	slices.SortStableFunc(r.Spans, func(a, b *model.Span) int {
+		if u, v := a.Has(model.FlagUntimed), b.Has(model.FlagUntimed); u != v {
+			return map[bool]int{true: 1, false: -1}[u]
+		}
+		return r.order()(a, b)
+	})
+	var b model.Builder
+	parts := b.Clean(r.Request)
+	if len(parts) != 1 {
+		t.Fatalf("%d executions, want one", len(parts))
+	}
+	b.Link(parts[0], 0, model.NoClock{}, model.LinkOptions{})
+	return parts[0]
+}
+
+type request struct{ *model.Request }
+
+func (r request) order() func(a, b *model.Span) int {
+	return func(a, b *model.Span) int {
+		if c := cmp.Compare(a.Start, b.Start); c != 0 {
+			return c
+		}
+		return r.Dict.CompareSpanIDs(a.ID, b.ID)
+	}
+}
+
+// parse reads the lines; the indentation gives Parent and ParentID.
+func parse(t testing.TB, text string) request {
 	t.Helper()
 	b := builder{t: t, dict: model.NewDict()}
 	r := &model.Request{Identity: model.Identity{ID: "r"}, Dict: b.dict}
@@ -45,45 +117,17 @@ func Request(t testing.TB, text string) *model.Request {
 		for len(open) > 0 && open[len(open)-1].indent >= indent {
 			open = open[:len(open)-1]
 		}
-		switch {
-		case r.Root == nil:
-			r.Root, s.Edge = s, model.EdgeRoot
-		case len(open) == 0:
-			s.Parent, s.Edge = r.Root, model.EdgeAdopted
-		default:
+		if len(open) > 0 {
 			s.Parent = open[len(open)-1].span
-			s.ParentID, s.Edge = s.Parent.ID, model.EdgeParent
-			if s.Parent.Proc != s.Proc {
-				s.Edge = model.EdgePropagated
-			}
-		}
-		if s.Parent != nil {
-			s.Parent.Kids = append(s.Parent.Kids, s)
+			s.ParentID = s.Parent.ID
 		}
 		open = append(open, level{indent, s})
 		r.Spans = append(r.Spans, s)
 	}
-	if r.Root == nil {
+	if len(r.Spans) == 0 {
 		t.Fatal("a request without spans")
 	}
-	order := func(a, b *model.Span) int {
-		if c := cmp.Compare(a.Start, b.Start); c != 0 {
-			return c
-		}
-		return r.Dict.CompareSpanIDs(a.ID, b.ID)
-	}
-	for _, s := range r.Spans {
-		slices.SortStableFunc(s.Kids, order)
-	}
-	slices.SortStableFunc(r.Spans, order)
-	r.OwnStart, r.OwnEnd = r.Root.Start, r.Root.End
-	r.WindowStart, r.WindowEnd = r.Root.Start, r.Root.End
-	for _, s := range r.Spans {
-		if r.Root.Stage != model.StageLLMRequest && s.Known() && s.Class == model.Work && !s.Has(model.FlagShutdown|model.FlagTransparent|model.FlagUntimed) {
-			r.WindowStart, r.WindowEnd = min(r.WindowStart, s.Start), max(r.WindowEnd, s.End)
-		}
-	}
-	return r
+	return request{r}
 }
 
 type builder struct {
@@ -101,8 +145,9 @@ func (b *builder) span(words []string) *model.Span {
 	name := b.dict.InternString(words[0])
 	s := &model.Span{
 		Name: name, Stage: b.dict.Stage(name), Kin: b.dict.Kin(name), Trace: traceID("0"), ID: model.HexID(b.n), Kind: 1,
-		Proc: b.dict.Process(words[1]), RawStart: b.time(words[2]), RawEnd: b.time(words[3]),
+		Res: b.dict.Resource(model.Resource{Instance: words[1]}, ""), RawStart: b.time(words[2]), RawEnd: b.time(words[3]),
 	}
+	s.Proc = b.dict.Res(s.Res).Proc
 	s.StageKey = name
 	if s.Known() {
 		s.StageKey = s.Stage.ID()
@@ -112,9 +157,7 @@ func (b *builder) span(words []string) *model.Span {
 	case s.RawStart == 0:
 		s.Flags |= model.FlagUntimed
 	case s.RawEnd == 0:
-		s.Flags, s.RawEnd = s.Flags|model.FlagOpen, s.RawStart
-	case s.RawEnd < s.RawStart:
-		s.Flags |= model.FlagNegative
+		s.Flags |= model.FlagOpen
 	}
 	s.Start, s.End = s.RawStart, s.RawEnd
 	scope := "lmcache_cacheblend"
@@ -130,6 +173,8 @@ func (b *builder) span(words []string) *model.Span {
 			s.Error = true
 		case key == "id":
 			s.ID = model.SpanID{N: uint64(b.dict.InternString(value)), Kind: model.IDOpaque}
+		case key == "parent":
+			s.ParentID = model.SpanID{N: uint64(b.dict.InternString(value)), Kind: model.IDOpaque}
 		case key == "trace":
 			s.Trace = traceID(value)
 		case key == "scope":

@@ -33,3 +33,31 @@ cb.retrieve      server  60ms 95ms success=True id=R
 		t.Errorf("the retrieve: %+v", s)
 	}
 }
+
+func TestLinked(t *testing.T) {
+	r := Linked(t, `
+cb.request       sched   0ms 90ms
+  cb.lookup.rpc  sched   5ms 50ms
+cb.lookup        server  6ms 40ms
+cb.classify      server  7ms 6ms   parent=gone
+cb.execute       worker  60ms 95ms
+`)
+	find := func(stage model.Stage) *model.Span {
+		for _, s := range r.Spans {
+			if s.Stage == stage {
+				return s
+			}
+		}
+		t.Fatalf("no %v", stage)
+		return nil
+	}
+	if up := find(model.StageLookup).Parent; up != find(model.StageLookupRPC) {
+		t.Errorf("the lookup hangs under %v", up.Stage)
+	}
+	if s := find(model.StageClassify); !s.Has(model.FlagOrphan) || !s.Has(model.FlagNegative) {
+		t.Errorf("flags %v", s.Flags.Names())
+	}
+	if r.Window() != 95*time.Millisecond || r.Root.Stage != model.StageCBRequest {
+		t.Errorf("window %v, root %v", r.Window(), r.Root.Stage)
+	}
+}
