@@ -124,22 +124,28 @@ type cut struct {
 	end Time // of the window before it
 }
 
+// cuts finds where later executions begin. The foreground work of the vocabulary falls into groups that are more than a minute apart; a group begins an
+// execution when it holds a root of a kind that was there before, with a lookup of its own. A root of another instance needs no minute.
 func (b *Builder) cuts(g *Request, top []*Span) []cut {
-	holds := map[*Span]bool{}
+	withLookup := map[*Span]bool{}
 	for i, s := range g.Spans {
 		if s.Known() && Stages[s.Stage].Lookup && top[i] != nil {
-			holds[top[i]] = true
+			withLookup[top[i]] = true
 		}
 	}
 	var cuts []cut
-	firsts := map[Stage]*Span{} // of the execution under way, by stage; a server's cb.request apart
-	var end Time
-	begun := false
+	firsts := map[Stage]*Span{} // of the execution under way, by kind of root
+	passed := map[*Span]bool{}  // roots
+	var end, group, before Time // of the work so far; start of the last group, end of the work before it
 	for i, s := range g.Spans {
-		if s.Has(FlagUntimed) {
+		if s.Has(FlagUntimed) || !s.Known() || s.Class != Work {
 			continue
 		}
-		if s.Known() && Stages[s.Stage].Root {
+		if group == 0 || s.RawStart.Sub(end) > reuseAfter {
+			group, before = s.RawStart, end
+		}
+		if Stages[s.Stage].Root {
+			passed[s] = true
 			kind := s.Stage
 			if s.ServerRoot() {
 				kind = StageRequest
@@ -148,15 +154,18 @@ func (b *Builder) cuts(g *Request, top []*Span) []cut {
 			switch {
 			case first == nil:
 				firsts[kind] = s
-			case begun && s.RawStart.Sub(end) > reuseAfter && holds[s], s.RawStart > end && b.moved(g.Dict, first, s):
+			case withLookup[s] && before != 0 && first.RawStart < group:
+				cuts = append(cuts, cut{group, before})
+				clear(firsts)
+				firsts[kind], before = s, 0
+			case s.RawStart > end && b.moved(g.Dict, first, s):
 				cuts = append(cuts, cut{s.RawStart, end})
 				clear(firsts)
-				firsts[kind] = s
-				end = s.RawEnd
+				firsts[kind], before = s, 0
 			}
 		}
-		if s.Known() && s.Class == Work && (top[i] == nil || top[i].RawStart <= s.RawStart || top[i].RawStart <= end) {
-			end, begun = max(end, s.RawEnd), true
+		if top[i] == nil || passed[top[i]] {
+			end = max(end, s.RawEnd)
 		}
 	}
 	return cuts
@@ -165,7 +174,7 @@ func (b *Builder) cuts(g *Request, top []*Span) []cut {
 // moved reports whether two roots come from different instances of one service on one host.
 func (b *Builder) moved(d *Dict, a, c *Span) bool {
 	p, q := d.Res(a.Res), d.Res(c.Res)
-	return a.Stage == c.Stage && p.Instance != "" && q.Instance != "" && p.Instance != q.Instance && p.Service == q.Service && p.Host == q.Host
+	return a.Stage == c.Stage && p.Instance != "" && q.Instance != "" && p.Instance != q.Instance && p.Service != "" && p.Service == q.Service && p.Host != "" && p.Host == q.Host
 }
 
 // executionOf is the number of the execution a span belongs to: that of its root, else by time. A root without a parent that begins after
