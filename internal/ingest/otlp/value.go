@@ -1,0 +1,246 @@
+package otlp
+
+import (
+	"math"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/cbtrace/cbtrace/internal/ingest/jsonscan"
+	"github.com/cbtrace/cbtrace/internal/model"
+)
+
+// attributes reads a list of KeyValues into the open record.
+func (d *Decoder) attributes() {
+	if !d.s.Array() {
+		return
+	}
+	for d.s.Elem() {
+		d.attribute()
+	}
+}
+
+// attribute reads a KeyValue. A value that stands before its key is read again when the key is known.
+func (d *Decoder) attribute() {
+	s := &d.s
+	if !s.Object() {
+		return
+	}
+	k, known := model.AttrNone, false
+	var value []byte
+	for key, ok := s.Key(); ok; key, ok = s.Key() {
+		switch {
+		case string(key) == "key":
+			if t, ok := s.Text(); ok {
+				k, known = d.keys.id(d.b, t), true
+			}
+		case string(key) != "value":
+			s.Skip()
+		case k != model.AttrNone:
+			d.anyValue(s, k)
+		case !known:
+			value = s.Raw()
+		default:
+			s.Skip()
+		}
+	}
+	if value != nil && k != model.AttrNone {
+		var again jsonscan.Scanner
+		again.Reset(value)
+		d.anyValue(&again, k)
+	}
+}
+
+// anyValue adds the attribute k with the AnyValue that follows. An empty one and null are no value.
+func (d *Decoder) anyValue(s *jsonscan.Scanner, k model.AttrKey) {
+	if !s.Object() {
+		return
+	}
+	for key, ok := s.Key(); ok; key, ok = s.Key() {
+		switch string(key) {
+		case "stringValue", "string_value", "bytesValue", "bytes_value":
+			if t, ok := s.Text(); ok {
+				d.b.AddText(k, t)
+			}
+		case "intValue", "int_value":
+			d.intValue(s, k)
+		case "doubleValue", "double_value":
+			if f, err := s.Float(); err == nil {
+				d.b.AddFloat(k, f)
+			}
+		case "boolValue", "bool_value":
+			if v, ok := s.Bool(); ok {
+				d.b.AddBool(k, v)
+			}
+		case "arrayValue", "array_value", "kvlistValue", "kvlist_value":
+			isArray := key[0] == 'a'
+			d.text = d.appendItems(d.text[:0], s, isArray, d.b.ShowSensitive || model.IsSecret(d.b.Dict.KeyName(k)))
+			if s.Err() == nil {
+				d.b.AddText(k, d.text) // which redacts a secret key's value (R3.6)
+			}
+		default:
+			s.Skip()
+		}
+	}
+}
+
+// intValue adds an integer; what does not fit or is none stays as it is written.
+func (d *Decoder) intValue(s *jsonscan.Scanner, k model.AttrKey) {
+	if s.Kind() != jsonscan.String {
+		if n, err := s.Int(); err == nil {
+			d.b.AddInt(k, n)
+		}
+		return
+	}
+	t, ok := s.Text()
+	if !ok {
+		return
+	}
+	if n, err := jsonscan.ParseInt(t); err == nil {
+		d.b.AddInt(k, n)
+	} else if len(t) > 0 {
+		d.b.AddText(k, t)
+	}
+}
+
+// appendItems reads an ArrayValue or KeyValueList and appends it as compact JSON. show keeps the values of secret keys in it (R3.6).
+func (d *Decoder) appendItems(dst []byte, s *jsonscan.Scanner, isArray, show bool) []byte {
+	brackets := "{}"
+	if isArray {
+		brackets = "[]"
+	}
+	dst = append(dst, brackets[0])
+	first := true
+	if s.Object() {
+		for key, ok := s.Key(); ok; key, ok = s.Key() {
+			if string(key) != "values" || !s.Array() {
+				if string(key) != "values" {
+					s.Skip()
+				}
+				continue
+			}
+			for s.Elem() {
+				if !first {
+					dst = append(dst, ',')
+				}
+				first = false
+				if isArray {
+					dst = d.appendValue(dst, s, show)
+				} else {
+					dst = d.appendMember(dst, s, show)
+				}
+			}
+		}
+	}
+	return append(dst, brackets[1])
+}
+
+// appendMember reads a KeyValue of a list and appends "key":value.
+func (d *Decoder) appendMember(dst []byte, s *jsonscan.Scanner, show bool) []byte {
+	raw := s.Raw()
+	if s.Err() != nil {
+		return dst
+	}
+	var name, value []byte
+	var in jsonscan.Scanner
+	in.Reset(raw)
+	if in.Object() {
+		for key, ok := in.Key(); ok; key, ok = in.Key() {
+			switch string(key) {
+			case "key":
+				t, _ := in.Text()
+				name = append([]byte(nil), t...)
+			case "value":
+				value = in.Raw()
+			default:
+				in.Skip()
+			}
+		}
+	}
+	dst = append(appendQuoted(dst, name), ':')
+	in.Reset(value)
+	from := len(dst)
+	if value == nil {
+		return append(dst, "null"...)
+	}
+	hide := !show && model.IsSecret(string(name))
+	dst = d.appendValue(dst, &in, show || hide)
+	if hide {
+		n := len(dst) - from
+		if n >= 2 && dst[from] == '"' {
+			n -= 2
+		}
+		dst = appendQuoted(dst[:from], []byte(model.Redacted(n)))
+	}
+	return dst
+}
+
+// appendValue reads an AnyValue and appends it as JSON.
+func (d *Decoder) appendValue(dst []byte, s *jsonscan.Scanner, show bool) []byte {
+	if !s.Object() {
+		return append(dst, "null"...)
+	}
+	from := len(dst)
+	for key, ok := s.Key(); ok; key, ok = s.Key() {
+		out := dst[:from] // of several the last counts
+		switch string(key) {
+		case "stringValue", "string_value", "bytesValue", "bytes_value":
+			if t, ok := s.Text(); ok {
+				dst = appendQuoted(out, t)
+			}
+		case "intValue", "int_value":
+			if n, err := s.Int(); err == nil {
+				dst = strconv.AppendInt(out, n, 10)
+			}
+		case "doubleValue", "double_value":
+			if f, err := s.Float(); err == nil {
+				dst = appendFloat(out, f)
+			}
+		case "boolValue", "bool_value":
+			if v, ok := s.Bool(); ok {
+				dst = strconv.AppendBool(out, v)
+			}
+		case "arrayValue", "array_value":
+			dst = d.appendItems(out, s, true, show)
+		case "kvlistValue", "kvlist_value":
+			dst = d.appendItems(out, s, false, show)
+		default:
+			s.Skip()
+		}
+	}
+	if len(dst) == from {
+		dst = append(dst, "null"...)
+	}
+	return dst
+}
+
+// appendFloat writes a float as JSON; what JSON cannot hold becomes text, as in OTLP JSON.
+func appendFloat(dst []byte, f float64) []byte {
+	switch {
+	case math.IsNaN(f):
+		return append(dst, `"NaN"`...)
+	case math.IsInf(f, 1):
+		return append(dst, `"Infinity"`...)
+	case math.IsInf(f, -1):
+		return append(dst, `"-Infinity"`...)
+	}
+	return strconv.AppendFloat(dst, f, 'g', -1, 64)
+}
+
+// appendQuoted writes UTF-8 text as a JSON string.
+func appendQuoted(dst, s []byte) []byte {
+	const hex = "0123456789abcdef"
+	dst = append(dst, '"')
+	for _, c := range s {
+		switch {
+		case c == '"' || c == '\\':
+			dst = append(dst, '\\', c)
+		case c < 0x20:
+			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+		case c < utf8.RuneSelf:
+			dst = append(dst, c)
+		default:
+			dst = append(dst, c)
+		}
+	}
+	return append(dst, '"')
+}
