@@ -1,0 +1,86 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// The flags that several commands share (R3.2), by what they are about.
+
+// captureFlags say how a capture is read and analysed.
+type captureFlags struct {
+	since, until instant
+	key          choice
+	noSkew       bool
+	survey       []string
+	surveyOut    string
+	deadline     duration
+	keepShutdown bool
+	memory       size
+	jobs         int
+	strict       bool
+	keepGoing    bool
+}
+
+func (f *captureFlags) register(cmd *cobra.Command) {
+	f.key = choice{"auto", []string{"auto", "id", "trace"}}
+	f.memory = 1 << 30
+	f.deadline = duration(100 * time.Millisecond)
+	group(cmd, "Which requests", func(s *pflag.FlagSet) {
+		s.Var(&f.since, "since", "requests that start at or after this instant, as 2025-11-29T16:00:00Z, or -2h before the end of the capture")
+		s.Var(&f.until, "until", "requests that start before this instant")
+		s.Var(&f.key, "key", "what makes a request: its ids, or its trace; auto takes the trace where there is no id")
+	})
+	group(cmd, "Analysis", func(s *pflag.FlagSet) {
+		s.BoolVar(&f.noSkew, "no-skew", false, "take all clocks as they are")
+		s.StringArrayVar(&f.survey, "survey", nil, "use the survey table in `FILE` instead of making one; several are merged")
+		s.StringVar(&f.surveyOut, "survey-out", "", "write the survey table to `FILE`")
+		s.Var(&f.deadline, "deadline", "a load that starts later than this after its lookup is a finding")
+		s.BoolVar(&f.keepShutdown, "keep-shutdown", false, "count spans that ended because their process was stopped")
+	})
+	group(cmd, "Reading", func(s *pflag.FlagSet) {
+		s.Var(&f.memory, "memory", "records beyond this go to disk, as 256MiB or 4GiB")
+		s.IntVar(&f.jobs, "jobs", runtime.GOMAXPROCS(0), "how many workers")
+		s.BoolVar(&f.strict, "strict", false, "exit 3 when anything of the input was bad")
+		s.BoolVar(&f.keepGoing, "keep-going", false, "go on when a file that was named cannot be used")
+	})
+}
+
+func (f *captureFlags) check() error {
+	if f.jobs < 1 || f.jobs > 1024 {
+		return fmt.Errorf("--jobs: want 1 to 1024, have %d", f.jobs)
+	}
+	return nil
+}
+
+// outputFlags say what is printed where.
+type outputFlags struct {
+	format choice
+	path   string
+}
+
+func (f *outputFlags) register(cmd *cobra.Command, formats ...string) {
+	f.format = choice{formats[0], formats}
+	group(cmd, "Output", func(s *pflag.FlagSet) {
+		s.Var(&f.format, "format", "how it is printed")
+		s.StringVarP(&f.path, "output", "o", "", "write to `FILE`, which is whole or not there")
+	})
+}
+
+// A duration is a flag such as 100ms.
+type duration time.Duration
+
+func (d *duration) String() string { return time.Duration(*d).String() }
+func (d *duration) Type() string   { return "duration" }
+func (d *duration) Set(s string) error {
+	v, err := parseDuration(s)
+	if err != nil || v <= 0 {
+		return fmt.Errorf("want a length of time such as 100ms or 2s")
+	}
+	*d = duration(v)
+	return nil
+}
