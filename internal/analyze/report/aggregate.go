@@ -1,0 +1,90 @@
+// Package report adds up the rows of requests and makes the report of them (DESIGN 7.12, 8; OUTPUT report).
+//
+// One Aggregate per worker reads each row once and keeps sums, counts, series, top lists and the request table. Everything it keeps is a
+// function of the multiset of rows: neither their order nor how they are spread over aggregates that are merged changes a byte (R2.5).
+// Its size is bounded by names, groups and buckets (R8.7) and by the exact values of its series (R8.3).
+package report
+
+import (
+	"time"
+
+	"github.com/cbtrace/cbtrace/internal/model"
+)
+
+// Per says what a value of a stage's percentiles is (R8.1).
+type Per uint8
+
+const (
+	PerSpan    Per = iota // the duration of a span
+	PerRequest            // the time that all spans of a stage cover in a request
+)
+
+// Options say what is added up. The zero value is the default of every flag.
+type Options struct {
+	Per          Per
+	Method       Method
+	All          bool       // requests without a vocabulary stage count like the others (R4.4)
+	Since, Until model.Time // requests were selected by window start in [Since, Until); 0 is open
+	SLOs         []SLO
+	By           []By
+	Bucket       time.Duration // the least length of a bucket; 0: the finest there is
+}
+
+// An Aggregate adds up the rows of one worker.
+type Aggregate struct {
+	dict *model.Dict
+	opt  Options
+
+	main *tally // requests with a stage of the vocabulary
+	rest *tally // the others: which of the two is the report is decided after the last merge (R4.4)
+
+	counts model.Counts // quality counts are those of all requests
+	joins  map[model.JoinKey]int64
+	table  Table
+}
+
+// New returns an empty aggregate. Aggregates that are to be merged share the Dict and have the same options.
+func New(dict *model.Dict, opt Options) *Aggregate {
+	a := &Aggregate{dict: dict, opt: opt, joins: map[model.JoinKey]int64{}}
+	a.main, a.rest = newTally(dict, &a.opt), newTally(dict, &a.opt)
+	return a
+}
+
+// Add counts a request. Nothing of the row is kept.
+func (a *Aggregate) Add(r *model.Row) {
+	if r.Flags&model.RowVocabulary != 0 {
+		a.main.add(r)
+	} else {
+		a.rest.add(r)
+	}
+	addCounts(&a.counts, &r.Counts)
+	for k, n := range r.Joins {
+		a.joins[k] += n
+	}
+	a.table.add(a.dict, r)
+}
+
+// Merge adds all that another aggregate holds, which must not be used again.
+func (a *Aggregate) Merge(o *Aggregate) {
+	a.main.merge(o.main)
+	a.rest.merge(o.rest)
+	addCounts(&a.counts, &o.counts)
+	for k, n := range o.joins {
+		a.joins[k] += n
+	}
+	a.table.merge(&o.table)
+}
+
+// Table is the request table of what was added (R8.4).
+func (a *Aggregate) Table() *Table { return &a.table }
+
+// addCounts adds the counts of a request to those of many.
+func addCounts(to, c *model.Counts) {
+	for _, x := range [...]struct{ to, from *int64 }{
+		{&to.Duplicated, &c.Duplicated}, {&to.OpenCopies, &c.OpenCopies}, {&to.Conflicting, &c.Conflicting}, {&to.Orphaned, &c.Orphaned},
+		{&to.Adopted, &c.Adopted}, {&to.Clipped, &c.Clipped}, {&to.Outside, &c.Outside}, {&to.Cycles, &c.Cycles}, {&to.Negative, &c.Negative},
+		{&to.Untimed, &c.Untimed}, {&to.Open, &c.Open}, {&to.UnknownStages, &c.UnknownStages}, {&to.Coalesced, &c.Coalesced}, {&to.Dual, &c.Dual},
+	} {
+		*x.to += *x.from
+	}
+}
