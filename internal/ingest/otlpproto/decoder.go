@@ -28,7 +28,7 @@ const (
 
 // A Decoder decodes messages for one goroutine: it holds caches of what repeats from message to message. The zero value is ready.
 type Decoder struct {
-	blk *decode.Block
+	blk decode.Block
 	b   *model.Batch
 	rep *decode.Report
 
@@ -50,12 +50,12 @@ func Decode(blk decode.Block, b *model.Batch, rep *decode.Report) error {
 // Decode appends the spans of one message to b. Positions are byte offsets of the spans. A broken span is skipped and reported, a broken
 // message keeps what came before the place; the error is always nil, as the next message of the input can be read in any case.
 func (d *Decoder) Decode(blk decode.Block, b *model.Batch, rep *decode.Report) error {
-	d.blk, d.b, d.rep = &blk, b, rep
+	d.blk, d.b, d.rep = blk, b, rep
 	d.spans, d.bare, d.signal = 0, false, ""
 	d.caches.bind(b, blk.Family)
 	d.message(blk.Data)
 	rep.Spans += d.spans
-	d.blk, d.b, d.rep = nil, nil, nil
+	d.blk, d.b, d.rep = decode.Block{}, nil, nil
 	return nil
 }
 
@@ -227,7 +227,7 @@ func (d *Decoder) scopeSpans(p []byte, at int, cut bool) {
 	if len(scope) == 0 || first == len(d.b.Records) {
 		return
 	}
-	id := d.scopes.id(d.b, scope)
+	id := d.name(scope)
 	for i := first; i < len(d.b.Records); i++ {
 		d.b.Records[i].Scope = id
 	}

@@ -442,7 +442,7 @@ func TestFiles(t *testing.T) {
 
 func TestReportsTruncatedAsSuch(t *testing.T) {
 	var rep decode.Report
-	d := Decoder{rep: &rep, blk: &decode.Block{}}
+	d := Decoder{rep: &rep, blk: decode.Block{}}
 	d.message([]byte{0x0a})
 	if !rep.Truncated || !strings.Contains(rep.Problems[0].Text, decode.ErrTruncated.Error()) || errors.Is(errShort, decode.ErrTruncated) {
 		t.Errorf("%+v", rep)

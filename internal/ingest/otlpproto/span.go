@@ -54,65 +54,62 @@ func (d *Decoder) span(p []byte, at int) bool {
 func (d *Decoder) spanFields(r *model.Record, p []byte) error {
 	for i := 0; i < len(p); {
 		tag := p[i]
-		switch tag {
-		case tagStart, tagEnd:
-			if len(p)-i < 9 {
+		var f field
+		switch {
+		case tag&7 == wireLen && tag < 0x80 && i+1 < len(p) && p[i+1] < 0x80: // a short field, as nearly all are
+			if f.lo = i + 2; int(p[i+1]) > len(p)-f.lo {
 				return errShort
 			}
-			t := d.time(binary.LittleEndian.Uint64(p[i+1:]))
-			if tag == tagStart {
-				r.Start = t
-			} else {
-				r.End = t
+			f.num, f.typ, f.hi = uint64(tag>>3), wireLen, f.lo+int(p[i+1])
+		case tag&7 == wireI64 && len(p)-i >= 9 && tag < 0x80:
+			f.num, f.typ, f.hi = uint64(tag>>3), wireI64, i+9
+			f.n = binary.LittleEndian.Uint64(p[i+1:])
+		default:
+			var err error
+			if f, err = next(p, i); err != nil {
+				return err
 			}
-			i += 9
-			continue
-		}
-		f, err := next(p, i)
-		if err != nil {
-			return err
+			if tag = 0; f.num <= 15 {
+				tag = uint8(f.num)<<3 | f.typ
+			}
 		}
 		i = f.hi
+		var err error
 		switch tag {
 		case tagAttr:
 			if err := d.attribute(p[f.lo:f.hi]); err != nil {
 				return fmt.Errorf("attribute: %w", err)
 			}
 		case tagTraceID:
-			if r.Trace, err = traceID(p[f.lo:f.hi]); err != nil {
-				return err
-			}
+			r.Trace, err = traceID(p[f.lo:f.hi])
 		case tagSpanID:
-			if r.ID, err = spanID(p[f.lo:f.hi], "span"); err != nil {
-				return err
-			}
+			r.ID, err = spanID(p[f.lo:f.hi], "span")
 		case tagParentID:
-			if r.Parent, err = spanID(p[f.lo:f.hi], "parent span"); err != nil {
-				return err
-			}
+			r.Parent, err = spanID(p[f.lo:f.hi], "parent span")
 		case tagName:
-			r.Name = d.names.id(d.b, p[f.lo:f.hi])
+			r.Name = d.name(p[f.lo:f.hi])
 		case tagKind:
-			if f.n <= uint64(model.KindConsumer) {
+			if r.Kind = 0; f.n <= uint64(model.KindConsumer) {
 				r.Kind = model.SpanKind(f.n)
 			}
+		case tagStart:
+			r.Start = d.time(f.n)
+		case tagEnd:
+			r.End = d.time(f.n)
 		case tagStatus:
-			failed, err := isError(p[f.lo:f.hi])
-			if err != nil {
+			if err := status(r, p[f.lo:f.hi]); err != nil {
 				return fmt.Errorf("status: %w", err)
-			}
-			if failed {
-				r.Flags |= model.RecordError
-			} else {
-				r.Flags &^= model.RecordError
 			}
 		default:
 			switch f.num {
+			case 0:
+				err = errTag
 			case 1, 2, 4, 5, 6, 7, 8, 9, 15:
-				if uint64(tag) == f.num<<3|uint64(f.typ) {
-					return errType
-				}
+				err = errType
 			}
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
@@ -158,21 +155,24 @@ func spanID(p []byte, what string) (model.SpanID, error) {
 	return model.SpanID{}, &idError{what, len(p), 8}
 }
 
-func isError(p []byte) (failed bool, err error) {
+// status marks the record when the code of a Status is ERROR.
+func status(r *model.Record, p []byte) error {
 	for i := 0; i < len(p); {
 		f, err := next(p, i)
 		if err != nil {
-			return false, err
+			return err
 		}
 		if f.num == statusCode {
 			if f.typ != wireVarint {
-				return false, errType
+				return errType
 			}
-			failed = f.n == statusError
+			if r.Flags &^= model.RecordError; f.n == statusError {
+				r.Flags |= model.RecordError
+			}
 		}
 		i = f.hi
 	}
-	return failed, nil
+	return nil
 }
 
 // signalOf names the signal of what stands where a span was to be: MetricsData, LogsData and ProfilesData have the same upper levels as

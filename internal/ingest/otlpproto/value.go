@@ -20,8 +20,11 @@ type value struct {
 	data []byte
 }
 
-// Fields of AnyValue.
+// Fields of KeyValue and AnyValue.
 const (
+	tagKey   = 1<<3 | wireLen
+	tagValue = 2<<3 | wireLen
+
 	valueString = 1
 	valueBool   = 2
 	valueInt    = 3
@@ -54,8 +57,22 @@ func readValue(p []byte) (v value, err error) {
 	return v, nil
 }
 
-// keyValue reads the fields of a KeyValue, in either order.
+// keyValue reads the fields of a KeyValue, in either order. The two layouts that exporters write, both of short fields, go first.
 func keyValue(p []byte) (key, val []byte, err error) {
+	if len(p) >= 4 && p[1] < 0x80 {
+		if n := 2 + int(p[1]); n+2 <= len(p) && p[n+1] < 0x80 && n+2+int(p[n+1]) == len(p) {
+			switch uint16(p[0])<<8 | uint16(p[n]) {
+			case tagKey<<8 | tagValue:
+				return p[2:n], p[n+2:], nil
+			case tagValue<<8 | tagKey:
+				return p[n+2:], p[2:n], nil
+			}
+		}
+	}
+	return anyKeyValue(p)
+}
+
+func anyKeyValue(p []byte) (key, val []byte, err error) {
 	for i := 0; i < len(p); {
 		f, err := next(p, i)
 		if err != nil {
@@ -77,13 +94,34 @@ func keyValue(p []byte) (key, val []byte, err error) {
 	return key, val, nil
 }
 
-// attribute adds an attribute of a span, when it is kept.
+// attribute adds an attribute of a span, when it is kept. One that is not is read all the same: the same spans count either way.
 func (d *Decoder) attribute(p []byte) error {
 	key, val, err := keyValue(p)
 	if err != nil {
 		return err
 	}
-	k := d.keys.id(d.b, key)
+	k := d.key(key)
+	if len(val) >= 2 {
+		switch val[0] { // a value of one field, as all are but by accident
+		case valueString<<3 | wireLen:
+			if val[1] < 0x80 && int(val[1]) == len(val)-2 {
+				if k != model.AttrNone {
+					d.b.AddText(k, valid(val[2:]))
+				}
+				return nil
+			}
+		case valueInt<<3 | wireVarint:
+			if n, at, err := varint(val, 1); err == nil && at == len(val) {
+				d.b.AddInt(k, int64(n))
+				return nil
+			}
+		}
+	}
+	return d.value(k, key, val)
+}
+
+// value adds the value of any type to a span.
+func (d *Decoder) value(k model.AttrKey, key, val []byte) error {
 	v, err := readValue(val)
 	if err != nil {
 		return err
@@ -97,15 +135,18 @@ func (d *Decoder) attribute(p []byte) error {
 			return err
 		}
 	}
-	switch {
-	case k == model.AttrNone || v.num == 0:
-	case v.num == valueString:
+	if k == model.AttrNone {
+		return nil
+	}
+	switch v.num {
+	case 0:
+	case valueString:
 		d.b.AddText(k, valid(v.data))
-	case v.num == valueInt:
+	case valueInt:
 		d.b.AddInt(k, int64(v.n))
-	case v.num == valueDouble:
+	case valueDouble:
 		d.b.AddFloat(k, math.Float64frombits(v.n))
-	case v.num == valueBool:
+	case valueBool:
 		d.b.AddBool(k, v.n != 0)
 	default:
 		d.scratch = appendText(d.scratch[:0], v, d.b.ShowSensitive || model.IsSecret(string(key)))
