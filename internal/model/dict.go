@@ -202,6 +202,11 @@ func (d *Dict) Proc(id ProcID) *Process { return &(*d.procs.Load())[id] }
 // NumProcs is how many processes there are.
 func (d *Dict) NumProcs() int { return len(*d.procs.Load()) }
 
+// Sizes are how many strings, resources and inputs there are: smaller ids are good ones.
+func (d *Dict) Sizes() (strs, resources, files int) {
+	return len(*d.strs.Load()), len(*d.res.Load()), len(*d.files.Load())
+}
+
 // Res is the resource of an id.
 func (d *Dict) Res(id ResID) *Resource { return &(*d.res.Load())[id] }
 
