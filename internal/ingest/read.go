@@ -1,0 +1,299 @@
+package ingest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cbtrace/cbtrace/internal/ingest/decode"
+	"github.com/cbtrace/cbtrace/internal/ingest/otlp"
+	"github.com/cbtrace/cbtrace/internal/model"
+)
+
+// Options say how inputs are read. The zero value is what report wants.
+type Options struct {
+	KeepAll       bool // keep attributes outside the table too (inspect)
+	ShowSensitive bool // keep the values of secret keys (R3.6)
+	Jobs          int  // goroutines that decode; 0: one per processor
+	Progress      *Progress
+}
+
+// Progress tells how far reading has come, while it goes on.
+type Progress struct {
+	Bytes atomic.Int64 // read, as they lie on disk
+	Spans atomic.Int64
+}
+
+// A Sink takes the records of one goroutine. A batch is good during the call.
+type Sink interface {
+	Add(*model.Batch) error
+	Close() error
+}
+
+// Read reads all inputs and hands their records to sinks, one per decoding goroutine. It registers the inputs with d (FileID n is s.Inputs[n])
+// and says what became of each, in their order. The error is that of a sink or of ctx; what is wrong with an input is in its InputStats.
+// Which records reach which sink in which order is left open; that all of them do, and the InputStats, are not.
+func (s *Set) Read(ctx context.Context, d *model.Dict, opt Options, newSink func() Sink) ([]model.InputStats, error) {
+	jobs := opt.Jobs
+	if jobs <= 0 {
+		jobs = runtime.GOMAXPROCS(0)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	r := &reader{set: s, ctx: ctx, tasks: make(chan task, jobs), free: make(chan []byte, 2*jobs)}
+	if opt.Progress != nil {
+		r.bytes = &opt.Progress.Bytes
+	}
+	for i := range s.Inputs {
+		in := &s.Inputs[i]
+		id := d.AddFile(in.Shown)
+		r.files = append(r.files, &file{in: in, id: id, dict: d.File(id), family: family(in.Shown)})
+	}
+	var readers, workers sync.WaitGroup
+	for range min(jobs, len(r.files)) {
+		readers.Go(r.run)
+	}
+	go func() {
+		readers.Wait()
+		close(r.tasks)
+	}()
+	for range jobs {
+		w := &worker{batch: model.NewBatch(d, opt.KeepAll), sink: newSink()}
+		w.batch.ShowSensitive = opt.ShowSensitive
+		workers.Go(func() {
+			err := r.work(w, opt.Progress)
+			if e := w.sink.Close(); err == nil {
+				err = e
+			}
+			if err != nil {
+				cancel(err)
+			}
+		})
+	}
+	workers.Wait() // on an interrupt a reader may hang in a read: nobody waits for it
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	stats := make([]model.InputStats, len(r.files))
+	for i, f := range r.files {
+		stats[i] = f.stats()
+	}
+	return stats, nil
+}
+
+// A file is an input while it is read.
+type file struct {
+	in     *Input
+	id     model.FileID
+	dict   *model.File
+	family string
+	format *format
+
+	mu      sync.Mutex
+	rep     decode.Report
+	name    string // of the format
+	refused error
+	names   []string
+}
+
+// A task is a block to decode.
+type task struct {
+	file  *file
+	block block
+	first bool // of the file
+}
+
+// A reader reads files into blocks.
+type reader struct {
+	set   *Set
+	ctx   context.Context
+	bytes *atomic.Int64
+	files []*file
+	next  atomic.Int64
+	tasks chan task
+	free  chan []byte // memory of blocks that were decoded
+}
+
+// run reads one file after the other.
+func (r *reader) run() {
+	for r.ctx.Err() == nil {
+		n := int(r.next.Add(1)) - 1
+		if n >= len(r.files) {
+			return
+		}
+		r.read(r.files[n])
+	}
+}
+
+// read hands on the blocks of a file.
+func (r *reader) read(f *file) {
+	var rep decode.Report
+	src, err := r.set.open(f.in, &rep.Bytes, r.bytes)
+	if err != nil {
+		f.refuse("", err)
+		return
+	}
+	defer src.close()
+	format, v := find(src)
+	if format == nil || v.refused != nil || v.unread != "" {
+		if rep.Bytes = f.in.Size; rep.Bytes < 0 {
+			rep.Bytes = int64(len(src.head))
+		}
+		if v.unread != "" {
+			rep.Note(v.unread)
+		}
+		f.merge(&rep)
+		f.refuse(v.name, v.refused)
+		return
+	}
+	f.format, f.dict.Lines = format, format.lines
+	f.name = v.name + src.suffix
+	cut := format.cut(src)
+	for first := true; ; first = false {
+		b, err := cut(r.buffer())
+		if err != nil {
+			if !errors.Is(err, io.EOF) {
+				rep.Skip(0, b.offset, err)
+			}
+			break
+		}
+		select {
+		case r.tasks <- task{f, b, first}:
+		case <-r.ctx.Done():
+			return
+		}
+	}
+	if err := src.broken; err != nil {
+		rep.Truncated = true
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			err = fmt.Errorf("%s: ends in the middle (%d bytes read)", cmp.Or(src.suffix, "file"), rep.Bytes)
+		}
+		rep.Problem(0, nowhere, err)
+	}
+	if f.in.Size >= 0 && rep.Bytes < f.in.Size && src.broken == nil {
+		rep.Truncated = true
+		rep.Problem(0, nowhere, fmt.Errorf("%d of its %d bytes were there to be read", rep.Bytes, f.in.Size))
+	}
+	f.merge(&rep)
+}
+
+// nowhere is the offset of a problem of a whole input.
+const nowhere = -1
+
+// buffer is memory for a block.
+func (r *reader) buffer() []byte {
+	select {
+	case b := <-r.free:
+		return b
+	default:
+		return make([]byte, 0, blockSize+sniffSize)
+	}
+}
+
+// work decodes blocks until there are no more.
+func (r *reader) work(w *worker, p *Progress) error {
+	var rep decode.Report
+	for {
+		var t task
+		var ok bool
+		select {
+		case t, ok = <-r.tasks:
+		case <-r.ctx.Done():
+			return r.ctx.Err()
+		}
+		if !ok {
+			return w.err
+		}
+		rep = decode.Report{}
+		t.file.format.decode(w, decode.Block{File: t.file.id, Path: t.file.in.Shown, Family: t.file.family, Data: t.block.data, Line: t.block.line, Offset: t.block.offset}, &rep)
+		if t.first {
+			t.file.named(w.names())
+		}
+		w.flush()
+		if w.err != nil {
+			return w.err
+		}
+		t.file.merge(&rep)
+		if p != nil {
+			p.Spans.Add(rep.Spans)
+		}
+		if cap(t.block.data) <= 2*blockSize { // one for a larger record is not kept
+			select {
+			case r.free <- t.block.data[:0]:
+			default:
+			}
+		}
+	}
+}
+
+func (f *file) merge(rep *decode.Report) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.rep.Merge(rep)
+}
+
+func (f *file) named(names []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.names = names
+}
+
+func (f *file) refuse(name string, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.name, f.refused = name, err
+}
+
+// stats is what became of the file, when all of it was read.
+func (f *file) stats() model.InputStats {
+	st := model.InputStats{
+		File: f.in.Shown, Named: f.in.Named, Format: f.name, Names: f.names,
+		Bytes: f.rep.Bytes, Spans: f.rep.Spans, Records: f.rep.Records, Skipped: f.rep.Skipped, ErrorCount: f.rep.ErrorCount,
+		Truncated: f.rep.Truncated, Gaps: f.rep.Gaps, Errors: []string{},
+	}
+	var all decode.Report
+	all.Merge(&f.rep) // sorts
+	for _, p := range all.Problems {
+		if p.Offset == nowhere {
+			st.Errors = append(st.Errors, f.in.Shown+": "+p.Text)
+			continue
+		}
+		st.Errors = append(st.Errors, (&decode.SyntaxError{File: f.in.Shown, Line: p.Line, Offset: p.Offset, Err: errors.New(p.Text)}).Error())
+	}
+	other := ""
+	for _, signal := range slices.Sorted(maps.Keys(f.rep.Signals)) {
+		n := f.rep.Signals[signal]
+		switch signal {
+		case otlp.EmptyValue, otlp.EmptyExport:
+			all.Note(fmt.Sprintf("%d %s", n, signal))
+		default:
+			all.Note(fmt.Sprintf("%d values of another signal: %s", n, signal))
+			other = signal
+		}
+	}
+	st.Notes = all.Notes
+	if f.refused != nil {
+		st.Unusable = f.refused.Error()
+		return st
+	}
+	if st.Spans > 0 || st.Records > 0 || f.format == nil {
+		return st
+	}
+	switch {
+	case len(all.Problems) > 0:
+		st.Unusable = "nothing in it could be read: " + all.Problems[0].Text
+	case f.rep.Signals[otlp.EmptyExport] > 0:
+	case other != "":
+		st.Unusable = "holds no traces, only " + other
+	default:
+		st.Unusable = "no spans in it"
+	}
+	return st
+}

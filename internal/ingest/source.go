@@ -1,0 +1,147 @@
+package ingest
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync/atomic"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+const (
+	sniffSize  = 64 << 10 // bytes by which a format is told
+	maxLayers  = 3        // compressions around one another
+	zstdWindow = 512 << 20
+)
+
+// A source is an input that is being read, with its compression taken off.
+type source struct {
+	file   io.Reader // as it lies on disk, counted
+	closer []func()
+	r      io.Reader // the rest, after head
+	head   []byte    // the first bytes of the content
+	whole  bool      // head is all of it
+	suffix string    // +gzip, +zstd
+	size   int64     // of the file, -1 when unknown
+	plain  bool      // nothing was taken off: offsets are those of the file
+	broken error     // why it broke off
+}
+
+// counter counts what is read.
+type counter struct {
+	r     io.Reader
+	n     *int64
+	total *atomic.Int64
+}
+
+func (c counter) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	*c.n += int64(n)
+	if c.total != nil {
+		c.total.Add(int64(n))
+	}
+	return n, err
+}
+
+// open opens an input and takes its compressions off. n counts the bytes that are read of the file.
+func (s *Set) open(in *Input, n *int64, total *atomic.Int64) (*source, error) {
+	src := &source{size: in.Size, plain: true}
+	var r io.Reader
+	switch {
+	case in.Err != nil:
+		return nil, in.Err
+	case in.Path == Stdin:
+		if s.stdin == nil {
+			return nil, errors.New("no standard input")
+		}
+		r = s.stdin
+	default:
+		f, err := os.Open(in.Path)
+		if err != nil {
+			return nil, reason(err)
+		}
+		src.closer = append(src.closer, func() { f.Close() })
+		r = f
+	}
+	src.file = counter{r, n, total}
+	src.r = src.file
+	src.peek()
+	for range maxLayers {
+		if !src.unwrap() {
+			return src, nil
+		}
+	}
+	src.close()
+	return nil, fmt.Errorf("compressed more than %d times", maxLayers)
+}
+
+func (src *source) close() {
+	for i := len(src.closer) - 1; i >= 0; i-- {
+		src.closer[i]()
+	}
+}
+
+// peek reads the head.
+func (src *source) peek() {
+	src.head, src.whole = fill(src.r, nil, sniffSize, &src.broken)
+}
+
+// all is the content from its beginning.
+func (src *source) all() io.Reader {
+	if src.whole {
+		return bytes.NewReader(src.head)
+	}
+	return io.MultiReader(bytes.NewReader(src.head), src.r)
+}
+
+const (
+	zstdMagic     = 0xfd2fb528
+	skippableMask = 0xfffffff0
+	skippable     = 0x184d2a50
+)
+
+func isZstd(b []byte) bool {
+	if len(b) < 4 {
+		return false
+	}
+	m := binary.LittleEndian.Uint32(b)
+	return m == zstdMagic || m&skippableMask == skippable
+}
+
+// unwrap takes one compression off, and reports whether there was one.
+func (src *source) unwrap() bool {
+	switch {
+	case len(src.head) >= 2 && src.head[0] == 0x1f && src.head[1] == 0x8b:
+		z, err := gzip.NewReader(src.all())
+		if err != nil {
+			src.fail(err)
+			return false
+		}
+		src.layer(z, "+gzip")
+	case isZstd(src.head):
+		z, err := zstd.NewReader(src.all(), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(zstdWindow))
+		if err != nil {
+			src.fail(err)
+			return false
+		}
+		src.closer = append(src.closer, z.Close)
+		src.layer(z, "+zstd")
+	default:
+		return false
+	}
+	return true
+}
+
+func (src *source) layer(r io.Reader, suffix string) {
+	src.r, src.suffix, src.plain = r, suffix+src.suffix, false
+	src.peek()
+}
+
+func (src *source) fail(err error) {
+	src.broken, src.head, src.whole = err, nil, true
+}

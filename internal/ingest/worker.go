@@ -1,0 +1,181 @@
+package ingest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/cbtrace/cbtrace/internal/ingest/decode"
+	"github.com/cbtrace/cbtrace/internal/ingest/jsonscan"
+	"github.com/cbtrace/cbtrace/internal/ingest/otlp"
+	"github.com/cbtrace/cbtrace/internal/ingest/otlpproto"
+	"github.com/cbtrace/cbtrace/internal/model"
+)
+
+// A worker decodes blocks: one goroutine with a batch, a sink and a decoder of each format.
+type worker struct {
+	batch *model.Batch
+	sink  Sink
+	err   error // of the sink
+
+	values   otlp.Decoder
+	messages otlpproto.Decoder
+	frames   *zstd.Decoder
+	plain    []byte // a decompressed message
+}
+
+// flushRecords is how many records a batch gathers between the messages of a block before it is handed on.
+const flushRecords = 1 << 14
+
+// flush hands the batch on.
+func (w *worker) flush() {
+	if len(w.batch.Records) > 0 && w.err == nil {
+		w.err = w.sink.Add(w.batch)
+	}
+	w.batch.Reset()
+}
+
+// json decodes JSON values: OTLP, and what stands between.
+func (w *worker) json(blk decode.Block, rep *decode.Report) {
+	for len(blk.Data) > 0 {
+		n := w.values.Decode(blk, w.batch, rep)
+		if n < len(blk.Data) {
+			n += foreign(blk, n, rep)
+		}
+		blk.Line += newlines(blk.Data[:n])
+		blk.Offset += int64(n)
+		blk.Data = blk.Data[n:]
+	}
+}
+
+// foreign passes over what stands at an offset of a block and is no OTLP JSON, says what it is, and returns its length.
+func foreign(blk decode.Block, at int, rep *decode.Report) int {
+	data := blk.Data[at:]
+	if bytes.HasPrefix(data, bom) {
+		return len(bom)
+	}
+	line, offset := blk.Line+newlines(blk.Data[:at]), blk.Offset+int64(at)
+	if data[0] != '{' && data[0] != '[' {
+		rep.Skip(line, offset, errors.New("no JSON value"))
+		if n := bytes.IndexByte(data, '\n'); n >= 0 {
+			return n + 1
+		}
+		return len(data)
+	}
+	var s jsonscan.Scanner
+	s.Reset(data)
+	v := shapeOf(&s)
+	if err := s.Err(); err != nil {
+		if errors.Is(err, jsonscan.ErrEnd) {
+			rep.Truncated, err = true, decode.ErrTruncated
+		}
+		rep.Skip(line, offset, err)
+		return jsonscan.Resync(data, 0)
+	}
+	switch k := kindOf(&v); {
+	case k != nil:
+		rep.Skip(line, offset, fmt.Errorf("no OTLP JSON but %s", k.says))
+	case v.empty:
+		rep.Skip(line, offset, errors.New("no OTLP JSON"))
+	default:
+		rep.Skip(line, offset, fmt.Errorf("no OTLP JSON but a value with the keys %s", strings.Join(quoted(v.keys), ", ")))
+	}
+	return s.Pos()
+}
+
+// message decodes a protobuf message.
+func (w *worker) message(blk decode.Block, rep *decode.Report) {
+	if err := w.messages.Decode(blk, w.batch, rep); err != nil {
+		rep.Problem(0, blk.Offset, err)
+	}
+}
+
+// framed decodes a block of protobuf messages with their lengths before them.
+func framed(frame framing) func(w *worker, blk decode.Block, rep *decode.Report) {
+	return func(w *worker, blk decode.Block, rep *decode.Report) {
+		for at := 0; at < len(blk.Data); {
+			prefix, length, err := frame(blk.Data[at:])
+			if prefix == 0 {
+				if err == nil {
+					rep.Truncated, err = true, decode.ErrTruncated
+				}
+				rep.Skip(0, blk.Offset+int64(at), err)
+				return
+			}
+			at += prefix
+			sub := blk
+			sub.Data, sub.Offset = blk.Data[at:min(at+length, len(blk.Data))], blk.Offset+int64(at)
+			if w.message(sub, rep); length > len(sub.Data) && !rep.Truncated {
+				rep.Truncated = true
+				rep.Problem(0, sub.Offset, decode.ErrTruncated)
+			}
+			at += length
+			if len(w.batch.Records) >= flushRecords {
+				w.flush()
+			}
+		}
+	}
+}
+
+// framedZstd decodes a block of zstd frames with one message in each and their lengths before them. Positions count messages, from 1.
+func (w *worker) framedZstd(blk decode.Block, rep *decode.Report) {
+	if w.frames == nil {
+		w.frames, w.err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(zstdWindow), zstd.WithDecoderMaxMemory(maxRecord))
+		if w.err != nil {
+			return
+		}
+	}
+	for n, data := int64(1), blk.Data; len(data) > 0; n++ {
+		number := blk.Line + n
+		prefix, length, _ := be32(data)
+		if prefix == 0 || length > len(data)-prefix {
+			rep.Truncated = true
+			rep.Skip(number, blk.Offset, decode.ErrTruncated)
+			return
+		}
+		sub := blk
+		var err error
+		w.plain, err = w.frames.DecodeAll(data[prefix:prefix+length], w.plain[:0])
+		data = data[prefix+length:]
+		if err != nil {
+			rep.Skip(number, blk.Offset, fmt.Errorf("zstd frame: %w", err))
+			continue
+		}
+		sub.Data, sub.Line, sub.Offset = w.plain, number, 0
+		if first := bytes.TrimLeft(sub.Data, " \t\r\n"); len(first) > 0 && (first[0] == '{' || first[0] == '[') {
+			w.json(sub, rep)
+		} else {
+			from := len(w.batch.Records)
+			w.message(sub, rep)
+			for i := from; i < len(w.batch.Records); i++ {
+				w.batch.Records[i].Pos = number
+			}
+		}
+		if len(w.batch.Records) >= flushRecords {
+			w.flush()
+		}
+	}
+}
+
+// sampleNames is how many names of spans are kept of the beginning of an input.
+const sampleNames = 20
+
+// names are the names of the records of a block, sorted.
+func (w *worker) names() []string {
+	var ids []model.StrID
+	for i := range w.batch.Records {
+		if id := w.batch.Records[i].Name; len(ids) < sampleNames && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	names := make([]string, len(ids))
+	for i, id := range ids {
+		names[i] = w.batch.Dict.Str(id)
+	}
+	slices.Sort(names)
+	return names
+}
