@@ -357,3 +357,6 @@ type BucketResult struct {
 	TTFTP95NS   model.Opt      `json:"ttft_p95_ns"`
 	Load        Load           `json:"load"`
 }
+
+// ByTTFT reports whether the time to first token leads: headline and slowest go by it (R4.28).
+func (d *Document) ByTTFT() bool { return d.TTFT.N > 0 && 2*d.TTFT.N >= d.Latency.N }

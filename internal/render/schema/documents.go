@@ -1,0 +1,21 @@
+package schema
+
+import "github.com/cbtrace/cbtrace/internal/analyze/report"
+
+// Documents are the documents that commands print, by command.
+var Documents = []struct {
+	Command string
+	Doc     any
+}{
+	{"report", report.Document{}},
+}
+
+// Command is the schema of the document that a command prints; nil when it prints none.
+func Command(name string) (*Schema, error) {
+	for _, d := range Documents {
+		if d.Command == name {
+			return Of("cbtrace."+name+"/v1", d.Doc)
+		}
+	}
+	return nil, nil
+}

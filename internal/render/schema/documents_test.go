@@ -1,0 +1,139 @@
+package schema_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/cbtrace/cbtrace/internal/analyze/report"
+	"github.com/cbtrace/cbtrace/internal/model"
+	"github.com/cbtrace/cbtrace/internal/render/schema"
+	"github.com/cbtrace/cbtrace/internal/render/schema/schematest"
+)
+
+// Every field of a document that was promised, in the order it was promised in: none is renamed or removed within v1 (DESIGN 10).
+// … stands for a distribution.
+var promised = map[string]map[string]string{"report": {
+	"Document": "schema inputs window survey clock requests latency ttft queue decode_per_token slo stages critical_path lookup hits groups " +
+		"double_start_load_kv blend transfers failed load findings slowest quality buckets",
+	"Input":        "file format bytes spans records skipped errors error_count",
+	"Window":       "start_unix_ns end_unix_ns",
+	"Clock":        "process reference offset_ns uncertainty_ns drift_ppm pairs disagreeing basis",
+	"Requests":     "total complete edge other unattributed_spans",
+	"Series":       "n mean_ns p50_ns p90_ns p95_ns p99_ns p999_ns max_ns total_ns method exact",
+	"SLOResult":    "expr met of share",
+	"Stage":        "stage owner class spans requests … self_ns critical_ns critical_share drag_ns",
+	"CriticalPath": "total_ns by_stage by_bound ttft",
+	"StageTime":    "stage ns share drag_ns",
+	"BoundTime":    "bound ns",
+	"TTFTPath":     "total_ns by_stage by_bound",
+	"Lookup":       "n rpc submit l2_load server_other poll_wait wait l2_load_n_nonzero at_most totals basis",
+	"LookupTotals": "rpc_ns submit_ns l2_load_ns server_other_ns poll_wait_ns server_ns wait_ns",
+	"Bases":        "measured inferred_upper durations_only no_server no_rpc",
+	"Hits": "requests zero_requested requested_tokens hit_tokens hit_rate request_mean prefix_tokens segmented_prefix_tokens non_prefix_tokens l1_tokens " +
+		"l2_tokens l1_keys l2_keys written_tokens effective_reuse shortfall_tokens classes early_exits",
+	"Classes":     "miss partial full none",
+	"Group":       "by value requests latency ttft hits",
+	"DoubleLoads": "requests partial_then_full noop_then_full repeat many double_unknown wasted_tokens exemplars",
+	"Blend": "l2_bytes l2_chunks l2_gbps matches table_hits probes l1_hits l2_misses scattered_tokens slot_writes prefix_chunks shifted_chunks " +
+		"dropped_chunks partial_blocks scatter_tokens_per_s imp_count matches_per_lookup recomp_ratio dispatch imp_empty",
+	"Ratios":      "n mean p50 p90 p95 p99 max",
+	"Transfers":   "n kernel staging idle bytes staging_gbps",
+	"Failed":      "retrieve status_error aborted by_reason requests",
+	"Load":        "requests_per_s tokens_per_s concurrency",
+	"Concurrency": "mean max",
+	"Finding":     "code scope severity count exemplars",
+	"SlowRequest": "id duration_ns ttft_ns top_stage",
+	"Quality": "spans_read records_read skipped duplicated conflicting unattributed orphaned adopted clipped outside cycles negative untimed open " +
+		"unknown_stages joins open_copies coalesced dual",
+	"Join":         "from to by n",
+	"BucketResult": "start_unix_ns duration_ns requests p50_ns p95_ns hit_rate failed ttft_p50_ns ttft_p95_ns load",
+}}
+
+func TestDocumentsKeepTheirPromise(t *testing.T) {
+	for command, types := range promised {
+		s, err := schema.Command(command)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := append(schema.Properties{{Name: command + ".Document", Schema: s}}, s.Defs...)
+		for _, d := range all {
+			var names []string
+			for _, p := range d.Schema.Properties {
+				names = append(names, p.Name)
+			}
+			name := d.Name[strings.LastIndexByte(d.Name, '.')+1:]
+			want := strings.Replace(types[name], "…", types["Series"], 1)
+			if have := strings.Join(names, " "); have != want {
+				t.Errorf("%s has %s\nwant %s", d.Name, have, want)
+			}
+		}
+		if len(all) != len(types) {
+			t.Errorf("%s: %d types, want %d", command, len(all), len(types))
+		}
+	}
+}
+
+// A report of nothing, and one that has something everywhere, are what their schema says.
+func TestReportIsWhatItsSchemaSays(t *testing.T) {
+	s, err := schema.Command("report")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dict := model.NewDict()
+	slo, err := report.ParseSLO("ttft<=800ms")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, a := range map[string]*report.Aggregate{
+		"empty": report.New(dict, report.Options{}),
+		"full":  report.New(dict, report.Options{SLOs: []report.SLO{slo}, By: []report.By{report.ByModel, report.ByPromptTokens}}),
+	} {
+		capture := &report.Capture{Survey: "whole"}
+		if name == "full" {
+			a.Add(fullRow(dict))
+			capture.Start, capture.End = 1_700_000_000e9, 1_700_000_060e9
+			capture.Inputs = []model.InputStats{{File: "a.json", Format: "otlp-json", Errors: []string{"a.json:1: cut off"}, ErrorCount: 1, Truncated: true}}
+			capture.Clock = []report.Clock{{Process: "a", Reference: "b", OffsetNS: model.Some(1), Basis: "pairs"}}
+			capture.Disagree = 1
+		}
+		doc, err := json.Marshal(a.Document(capture))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, err := range schematest.Validate(text, doc) {
+			t.Errorf("%s: %v", name, err)
+		}
+		var fields map[string]any
+		if err := json.Unmarshal(doc, &fields); err != nil {
+			t.Fatal(err)
+		}
+		for field, v := range fields {
+			if rows, ok := v.([]any); ok && name == "full" && len(rows) == 0 {
+				t.Errorf("full: no rows of %s are checked", field)
+			}
+		}
+	}
+}
+
+func fullRow(dict *model.Dict) *model.Row {
+	one := model.Some(1)
+	r := &model.Row{
+		Identity: model.Identity{ID: "r"}, Flags: model.RowRealRoot | model.RowRootClosed | model.RowVocabulary | model.RowHasLookup | model.RowAborted,
+		Start: 1_700_000_000e9, Window: 50e6, TTFT: one, TTFTTotal: one, Queue: one, Decode: one, PromptTokens: one, CompletionTokens: model.Some(9),
+		Stages: []model.RowStage{{Stage: model.StageLookupRPC.ID(), Owner: model.Scheduler, Spans: 1, Counted: 1, Critical: 5, TTFT: 1},
+			{Stage: dict.InternString("mine"), Spans: 1, Counted: 1}},
+		Spans:   []model.RowSpan{{Stage: model.StageLookupRPC.ID(), Owner: model.Scheduler, NS: 5}},
+		Lookups: []model.RowLookup{{RPC: one, Submit: one, L2Load: one, ServerOther: one, PollWait: one}},
+		Hits:    model.RowHits{Requested: one, Hit: one, Class: model.HitFull, EarlyExit: "no_gpu_context"}, Verdict: model.LoadRepeat,
+		Blend:     model.RowBlend{L2Bytes: one, L2Union: one, Matches: one, Lookups: one, RecompRatios: []float64{0.5}, Dispatches: []string{"flex"}},
+		Transfers: []model.RowTransfer{{Kernel: 1, Staging: 1, Bytes: 1}}, Disagreeing: 1,
+		Findings: 1, Joins: map[model.JoinKey]int64{{From: "worker", To: "server"}: 1},
+	}
+	r.Bounds[model.BoundRPC], r.TTFTBound[model.BoundRPC] = 5, 1
+	return r
+}
