@@ -1,0 +1,172 @@
+package store
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/cbtrace/cbtrace/internal/model"
+)
+
+// A chunk is a run of records of one stream with its dictionary. Its bytes are in memory, or at off of the stream's spill file:
+// the records, then the dictionary.
+type chunk struct {
+	rec, dict        []byte // nil on disk
+	off              int64
+	recLen, dictLen  uint32
+	recSum, dictSum  uint32 // CRC-32C, on disk only
+	entries, records uint32
+}
+
+func (c *chunk) size() int64 { return int64(c.recLen) + int64(c.dictLen) }
+
+// Flags of an entry as it is written.
+const (
+	entryTrace   = 1 << iota // a trace id follows
+	entryText                // the text of the request's id follows; its hash is worked out
+	entryHash                // only the hash follows: another record of the partition brings the text
+	entryStrong              // the id is strong (R4.1): weak keys hold by it, external ids may fit it
+	entryByTrace             // the request is keyed by the trace of the entry (R4.4)
+)
+
+// An entry of a chunk's dictionary: what records of one request, trace and file share.
+type entry struct {
+	entryKey
+	text []byte // of the request's id, when the entry brings it
+}
+
+// An entryKey tells entries of a chunk apart.
+type entryKey struct {
+	key   hash // of the request; zero in waiting streams and that of the processes
+	trace model.TraceID
+	file  model.FileID
+	flags uint8
+}
+
+func appendEntry(b []byte, k *entryKey, text []byte) []byte {
+	b = binary.AppendUvarint(append(b, k.flags), uint64(k.file))
+	if k.flags&entryTrace != 0 {
+		b = binary.LittleEndian.AppendUint64(b, k.trace.Hi)
+		b = binary.LittleEndian.AppendUint64(b, k.trace.Lo)
+	}
+	if k.flags&entryText != 0 {
+		b = append(binary.AppendUvarint(b, uint64(len(text))), text...)
+	}
+	if k.flags&entryHash != 0 {
+		b = appendHash(b, k.key)
+	}
+	return b
+}
+
+// appendEntries decodes a dictionary; texts point into it.
+func appendEntries(dst []entry, dict []byte, n uint32) ([]entry, error) {
+	c := cursor{b: dict}
+	for range n {
+		var e entry
+		e.flags = c.byte()
+		e.file = model.FileID(c.uvarint())
+		if e.flags&entryTrace != 0 {
+			e.trace = model.TraceID{Hi: c.uint64(), Lo: c.uint64()}
+		}
+		if e.flags&entryText != 0 {
+			e.text = c.bytes(c.uvarint())
+			e.key = hashID(e.text)
+		}
+		if e.flags&entryHash != 0 {
+			e.key = c.hash()
+		}
+		if c.bad {
+			return dst, errCorrupt
+		}
+		dst = append(dst, e)
+	}
+	if len(c.b) != 0 {
+		return dst, errCorrupt
+	}
+	return dst, nil
+}
+
+// An openChunk is the chunk of a stream that a writer is filling.
+type openChunk struct {
+	rec, dict        []byte
+	entries, records uint32
+	serial           uint64 // of this chunk, unlike any other of the writer; 0: not begun
+}
+
+// A cacheSlot remembers the number of an entry in an open chunk.
+type cacheSlot struct {
+	key    entryKey
+	serial uint64
+	n      uint32
+}
+
+const cacheSlots = 1 << 11
+
+// maxRecord bounds one encoded record, so that offsets in a chunk fit 32 bits.
+const maxRecord = 1 << 30
+
+// put appends a record to a stream: prefix (what stands before the content), content, and the entry it names.
+// text is the id's text when the entry's flags have entryText.
+func (w *Writer) put(stream int, k *entryKey, text, prefix, content []byte) error {
+	size := len(prefix) + len(content) + 2*binary.MaxVarintLen32
+	if size > maxRecord {
+		return fmt.Errorf("a record of %d bytes is over the limit of %d", size, maxRecord)
+	}
+	o := &w.open[stream]
+	if o.serial != 0 && len(o.rec)+len(o.dict)+size > w.s.chunkSize {
+		if err := w.seal(stream); err != nil {
+			return err
+		}
+	}
+	if o.serial == 0 {
+		w.serial++
+		o.serial = w.serial
+	}
+	n := w.entry(o, k, text)
+	o.rec = binary.AppendUvarint(o.rec, uint64(len(prefix)+len(content)+uvarintLen(uint64(n))))
+	o.rec = binary.AppendUvarint(o.rec, uint64(n))
+	o.rec = append(o.rec, prefix...)
+	o.rec = append(o.rec, content...)
+	o.records++
+	return nil
+}
+
+func uvarintLen(v uint64) int {
+	n := 1
+	for v >= 0x80 {
+		v >>= 7
+		n++
+	}
+	return n
+}
+
+// entry is the number of an entry in an open chunk, which gets it when it is not known to have it. It may then have it twice: that is harmless.
+func (w *Writer) entry(o *openChunk, k *entryKey, text []byte) uint32 {
+	slot := &w.cache[(k.key.lo^hashTrace(k.trace)^uint64(k.file)*mixB^o.serial*mixC)>>7&(cacheSlots-1)]
+	if slot.serial == o.serial && slot.key == *k {
+		return slot.n
+	}
+	n := o.entries
+	o.entries++
+	o.dict = appendEntry(o.dict, k, text)
+	*slot = cacheSlot{*k, o.serial, n}
+	return n
+}
+
+// eachRecord calls fn for the records of a chunk with the number of their entry and what follows it.
+func eachRecord(rec []byte, entries int, fn func(n int, rest []byte) error) error {
+	c := cursor{b: rec}
+	for len(c.b) > 0 {
+		r := cursor{b: c.bytes(c.uvarint())}
+		n := r.uvarint()
+		if c.bad || r.bad || n >= uint64(entries) {
+			return errCorrupt
+		}
+		if err := fn(int(n), r.b); err != nil {
+			return err
+		}
+	}
+	if c.bad {
+		return errCorrupt
+	}
+	return nil
+}

@@ -1,0 +1,281 @@
+package store
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+
+	"github.com/cbtrace/cbtrace/internal/model"
+)
+
+// errCorrupt is what decoding finds in bytes that are not what was written.
+var errCorrupt = errors.New("records are damaged")
+
+// The content of a record, independent of where it stands:
+//
+//	kind<<5 | flags, shape, [id], [parent], [start: 8 bytes], [duration], name, [stage], scope, resource, position, n, n attributes
+//
+// Numbers are varints. The chunk's entry says request, trace and file.
+const (
+	shapeIDMask      = 3 // form of the id
+	shapeParentShift = 2 // form of the parent's
+	shapeStart       = 1 << 4
+	shapeEnd         = 1 << 5
+	shapeBackwards   = 1 << 6 // the end lies before the start
+	shapeStage       = 1 << 7
+
+	formNone  = 0
+	formHex   = 1 // 8 bytes
+	formPlace = 2 // the id of this very line
+	formOther = 3 // kind, varint
+
+	kindShift = 5
+	flagMask  = 1<<kindShift - 1
+)
+
+func appendID(b []byte, form uint8, id model.SpanID) []byte {
+	switch form {
+	case formHex:
+		return binary.LittleEndian.AppendUint64(b, id.N)
+	case formOther:
+		return binary.AppendUvarint(append(b, byte(id.Kind)), id.N)
+	}
+	return b
+}
+
+func formOf(id model.SpanID) uint8 {
+	switch id.Kind {
+	case model.IDNone:
+		return formNone
+	case model.IDHex:
+		return formHex
+	}
+	return formOther
+}
+
+// appendContent appends the content of a record without its attribute skip (an index from 1; 0: all of them).
+func appendContent(b []byte, batch *model.Batch, r *model.Record, skip int) []byte {
+	kind := r.Kind
+	if kind > model.KindConsumer {
+		kind = 0
+	}
+	id, parent := formOf(r.ID), formOf(r.Parent)
+	if id == formOther && r.ID == model.LineID(r.File, r.Pos) {
+		id = formPlace
+	}
+	shape := id | parent<<shapeParentShift
+	if r.Start != 0 {
+		shape |= shapeStart
+	}
+	if r.End != 0 {
+		shape |= shapeEnd
+		if r.End < r.Start {
+			shape |= shapeBackwards
+		}
+	}
+	if r.StageID != 0 {
+		shape |= shapeStage
+	}
+	b = append(b, byte(kind)<<kindShift|byte(r.Flags)&flagMask, shape)
+	b = appendID(b, id, r.ID)
+	b = appendID(b, parent, r.Parent)
+	if r.Start != 0 {
+		b = binary.LittleEndian.AppendUint64(b, uint64(r.Start))
+	}
+	if r.End != 0 {
+		d := uint64(r.End) - uint64(r.Start)
+		if r.End < r.Start {
+			d = -d
+		}
+		b = binary.AppendUvarint(b, d)
+	}
+	b = binary.AppendUvarint(b, uint64(r.Name))
+	if r.StageID != 0 {
+		b = binary.AppendUvarint(b, uint64(r.StageID))
+	}
+	b = binary.AppendUvarint(b, uint64(r.Scope))
+	b = binary.AppendUvarint(b, uint64(r.Res))
+	b = binary.AppendUvarint(b, uint64(r.Pos))
+	return appendAttrs(b, batch, r, skip)
+}
+
+func appendAttrs(b []byte, batch *model.Batch, r *model.Record, skip int) []byte {
+	attrs := batch.AttrsOf(r)
+	n := len(attrs)
+	if skip > 0 {
+		n--
+	}
+	b = binary.AppendUvarint(b, uint64(n))
+	for i := range attrs {
+		if i == skip-1 {
+			continue
+		}
+		a := &attrs[i]
+		b = binary.AppendUvarint(b, uint64(a.Key)<<3|uint64(a.Kind))
+		switch a.Kind {
+		case model.IntValue, model.BoolValue:
+			b = binary.AppendVarint(b, int64(a.Bits))
+		case model.FloatValue:
+			b = binary.LittleEndian.AppendUint64(b, a.Bits)
+		case model.StrValue:
+			b = binary.AppendUvarint(b, uint64(a.Len))
+			b = append(b, batch.TextOf(a)...)
+		}
+	}
+	return b
+}
+
+// A cursor reads encoded bytes. After a read beyond the end bad is set and everything is zero.
+type cursor struct {
+	b   []byte
+	bad bool
+}
+
+func (c *cursor) fail() {
+	c.b, c.bad = nil, true
+}
+
+func (c *cursor) byte() byte {
+	if len(c.b) == 0 {
+		c.fail()
+		return 0
+	}
+	v := c.b[0]
+	c.b = c.b[1:]
+	return v
+}
+
+func (c *cursor) uvarint() uint64 {
+	if len(c.b) > 0 && c.b[0] < 0x80 {
+		v := c.b[0]
+		c.b = c.b[1:]
+		return uint64(v)
+	}
+	v, n := binary.Uvarint(c.b)
+	if n <= 0 {
+		c.fail()
+		return 0
+	}
+	c.b = c.b[n:]
+	return v
+}
+
+func (c *cursor) varint() int64 {
+	u := c.uvarint()
+	return int64(u>>1) ^ -int64(u&1)
+}
+
+func (c *cursor) uint64() uint64 {
+	if len(c.b) < 8 {
+		c.fail()
+		return 0
+	}
+	v := binary.LittleEndian.Uint64(c.b)
+	c.b = c.b[8:]
+	return v
+}
+
+func (c *cursor) bytes(n uint64) []byte {
+	if n > uint64(len(c.b)) {
+		c.fail()
+		return nil
+	}
+	v := c.b[:n:n]
+	c.b = c.b[n:]
+	return v
+}
+
+func (c *cursor) hash() hash { return hash{c.uint64(), c.uint64()} }
+
+func appendHash(b []byte, h hash) []byte {
+	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(b, h.hi), h.lo)
+}
+
+func (c *cursor) id(form uint8) model.SpanID {
+	switch form {
+	case formHex:
+		return model.SpanID{N: c.uint64(), Kind: model.IDHex}
+	case formOther:
+		kind := model.IDKind(c.byte())
+		return model.SpanID{N: c.uvarint(), Kind: kind}
+	}
+	return model.SpanID{}
+}
+
+// A head is the first part of a record's content: what identify needs of it.
+type head struct {
+	flags      model.RecordFlags
+	kind       model.SpanKind
+	shape      uint8
+	id, parent model.SpanID // the id of formPlace is not filled in
+}
+
+func (c *cursor) head() head {
+	f := c.byte()
+	h := head{flags: model.RecordFlags(f & flagMask), kind: model.SpanKind(f >> kindShift), shape: c.byte()}
+	h.id = c.id(h.shape & shapeIDMask)
+	h.parent = c.id(h.shape >> shapeParentShift & 3)
+	return h
+}
+
+// A body is the rest of a record's content up to its attributes.
+type body struct {
+	start, end  model.Time
+	name, stage model.StrID
+	scope       model.StrID
+	res         model.ResID
+	pos         int64
+	attrs       uint64 // how many follow
+}
+
+func (c *cursor) body(shape uint8) body {
+	var r body
+	if shape&shapeStart != 0 {
+		r.start = model.Time(c.uint64())
+	}
+	if shape&shapeEnd != 0 {
+		d := c.uvarint()
+		if shape&shapeBackwards != 0 {
+			d = -d
+		}
+		r.end = model.Time(uint64(r.start) + d)
+	}
+	r.name = model.StrID(c.uvarint())
+	if shape&shapeStage != 0 {
+		r.stage = model.StrID(c.uvarint())
+	}
+	r.scope = model.StrID(c.uvarint())
+	r.res = model.ResID(c.uvarint())
+	r.pos = int64(c.uvarint())
+	r.attrs = c.uvarint()
+	return r
+}
+
+// attr reads one attribute; text is given as bytes.
+func (c *cursor) attr() (key model.AttrKey, v model.Value, text []byte) {
+	k := c.uvarint()
+	key, v.Kind = model.AttrKey(k>>3), model.ValueKind(k&7)
+	switch v.Kind {
+	case model.IntValue, model.BoolValue:
+		v.Int = c.varint()
+	case model.FloatValue:
+		v.Float = math.Float64frombits(c.uint64())
+	case model.StrValue:
+		text = c.bytes(c.uvarint())
+	}
+	return key, v, text
+}
+
+// textOf finds the last text of an attribute in the content of a record.
+func textOf(content []byte, key model.AttrKey) []byte {
+	c := cursor{b: content}
+	h := c.head()
+	b := c.body(h.shape)
+	var found []byte
+	for ; b.attrs > 0 && !c.bad; b.attrs-- {
+		if k, _, text := c.attr(); k == key {
+			found = text
+		}
+	}
+	return found
+}

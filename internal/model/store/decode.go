@@ -1,0 +1,180 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"unsafe"
+
+	"github.com/cbtrace/cbtrace/internal/model"
+)
+
+// A decoder turns records back into spans, reusing the slices of the span it fills.
+type decoder struct {
+	dict             *model.Dict
+	strs, ress, docs int // ids below are good
+	texts            textBlocks
+	common           map[string]string // texts that repeat
+
+	scope  model.StrID // the last one seen, and what it means
+	lm, mp bool
+	seen   bool
+}
+
+func newDecoder(d *model.Dict) decoder { return decoder{dict: d, common: map[string]string{}} }
+
+// begin looks at how large the dictionary is by now.
+func (d *decoder) begin() { d.strs, d.ress, d.docs = d.dict.Sizes() }
+
+// span fills s from what follows the length of a record of a keyed stream. id is the id of its request.
+func (d *decoder) span(s *model.Span, e *entry, id string, rec []byte) error {
+	c := cursor{b: rec}
+	c.uvarint() // the entry
+	meta := c.byte()
+	return d.content(s, e, id, meta, c)
+}
+
+// content fills s from the content of a record.
+func (d *decoder) content(s *model.Span, e *entry, id string, meta byte, c cursor) error {
+	h := c.head()
+	b := c.body(h.shape)
+	if c.bad || int(b.name) >= d.strs || int(b.scope) >= d.strs || int(b.res) >= max(d.ress, 1) || int(e.file) >= d.docs || meta&metaJoinMask >= byte(model.NumJoins) {
+		return errCorrupt
+	}
+	if h.shape&shapeIDMask == formPlace {
+		h.id = model.LineID(e.file, b.pos)
+	}
+	if !d.seen || d.scope != b.scope {
+		d.lm, d.mp = scopes(d.dict.Str(b.scope))
+		d.scope, d.seen = b.scope, true
+	}
+	rec := model.Record{Name: b.name, StageID: b.stage, Flags: h.flags}
+	stage, scoped := stageOf(d.dict, &rec, d.lm)
+	if scoped && meta&metaScoped == 0 {
+		stage = model.StageNone // R4.22
+	}
+	*s = model.Span{
+		Trace: e.trace, ID: h.id, ParentID: h.parent, Name: b.name, StageKey: b.name, Stage: stage, Kind: h.kind, Scope: b.scope, Res: b.res,
+		Error: h.flags&model.RecordError != 0, Line: h.flags&model.RecordLine != 0, LMScope: d.lm, MPScope: d.mp,
+		RawStart: b.start, RawEnd: b.end,
+		Attrs: s.Attrs[:0], Polls: s.Polls[:0], Sources: append(s.Sources[:0], model.Source{File: e.file, Pos: b.pos, Joined: model.Join(meta & metaJoinMask)}),
+		Kids: s.Kids[:0], Steps: s.Steps[:0],
+	}
+	if d.ress > 0 {
+		s.Proc = d.dict.Res(b.res).Proc
+	}
+	d.classify(s, h.flags)
+	for ; b.attrs > 0 && !c.bad; b.attrs-- {
+		key, v, text := c.attr()
+		if key >= model.NumAttrs && int(key-model.NumAttrs) >= d.strs {
+			return errCorrupt
+		}
+		if v.Kind == model.StrValue {
+			v.Str = d.text(key, text)
+		}
+		s.Attrs = append(s.Attrs, model.Attr{Key: key, Value: v})
+	}
+	if slot := int(meta >> metaSlotShift); slot > 0 {
+		s.Attrs = append(s.Attrs, model.Attr{Key: keyAttrs[min(slot, len(keyAttrs))-1], Value: model.Value{Kind: model.StrValue, Str: id}})
+	}
+	if c.bad {
+		return errCorrupt
+	}
+	return nil
+}
+
+// classify fills in what stage, kin, class and times follow from.
+func (d *decoder) classify(s *model.Span, flags model.RecordFlags) {
+	s.Kin = s.Stage
+	if s.Stage != model.StageNone {
+		s.StageKey = s.Stage.ID()
+	} else if kin := d.dict.Kin(s.Name); !model.Stages[kin].Scoped {
+		s.Kin = kin // R4.13
+	}
+	s.Class = model.Stages[s.Kin].Class
+	moment := flags&model.RecordPoint != 0
+	if moment || flags&model.RecordNoEnd != 0 && s.Stage == model.StageNone {
+		s.Class = model.Point
+	}
+	switch {
+	case s.RawStart == 0 || flags&model.RecordUnanchored != 0: // R3.5
+		s.Flags |= model.FlagUntimed
+	case moment || flags&model.RecordNoEnd != 0:
+		s.RawEnd = s.RawStart
+	case s.RawEnd == 0: // R4.8
+		s.Flags |= model.FlagOpen
+	}
+	s.Start, s.End = s.RawStart, s.RawEnd
+}
+
+// maxCommon bounds the texts that are remembered because they repeat, maxCommonText their length.
+const (
+	maxCommon     = 1 << 13
+	maxCommonText = 64
+)
+
+// text is a string of the value of an attribute. Values of few kinds are shared; ids are not looked for.
+func (d *decoder) text(key model.AttrKey, b []byte) string {
+	if slotOf(key) >= 0 || key == model.AttrGenAIRequestID || len(b) > maxCommonText {
+		return d.texts.keep(b)
+	}
+	if s, ok := d.common[string(b)]; ok {
+		return s
+	}
+	s := d.texts.keep(b)
+	if len(d.common) < maxCommon {
+		d.common[s] = s
+	}
+	return s
+}
+
+// textBlocks hold texts in blocks that are never written again, so that a text stays good for as long as it is kept.
+type textBlocks struct{ free []byte }
+
+const textBlock = 4 << 10
+
+func (t *textBlocks) keep(b []byte) string {
+	if len(b) == 0 {
+		return ""
+	}
+	if len(b) > textBlock/4 {
+		return string(b)
+	}
+	if len(b) > len(t.free) {
+		t.free = make([]byte, textBlock)
+	}
+	n := copy(t.free, b)
+	s := unsafe.String(&t.free[0], n)
+	t.free = t.free[n:]
+	return s
+}
+
+// ReadProcess calls fn for every record of no request: spans without a way to one, lines and points without an id (R4.5, R4.6). They come in no
+// particular order, and a span is good inside fn only. It needs little memory, however many there are.
+func (s *Store) ReadProcess(ctx context.Context, fn func(*model.Span) error) error {
+	if s.closed.Load() {
+		return ErrClosed
+	}
+	sc := scanner{s: s}
+	d := newDecoder(s.dict)
+	d.begin()
+	var span model.Span
+	return s.eachChunk(ctx, s.processStream(), func(_ int, c *chunk) error {
+		entries, err := sc.dictionary(s.processStream(), c)
+		if err != nil {
+			return err
+		}
+		rec, err := sc.records(s.processStream(), c)
+		if err != nil {
+			return err
+		}
+		return eachRecord(rec, len(entries), func(n int, rest []byte) error {
+			if s.refused(&entries[n]) {
+				return nil
+			}
+			if err := d.content(&span, &entries[n], "", 0, cursor{b: rest}); err != nil {
+				return fmt.Errorf("records of processes: %w", err)
+			}
+			return fn(&span)
+		})
+	})
+}

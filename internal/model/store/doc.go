@@ -1,0 +1,17 @@
+// Package store takes in records, finds the request that each belongs to (identify, DESIGN 4a), and gives them out again grouped by request.
+//
+// Records are kept encoded, without pointers, in chunks of streams:
+//
+//   - a keyed stream per partition: records whose request is known, in the partition of the hash of its id
+//   - a waiting stream per partition: records without a strong key (R4.1), in the partition of their trace
+//   - one stream of the processes: records that belong to no request
+//
+// A chunk is a run of records and a dictionary. A record names its (request, trace, file) by the number of an entry of the dictionary, so that an
+// id and a trace id cost nothing per record, and identify reads dictionaries instead of records: they hold every (trace, key) pair of the capture.
+//
+// Identify goes over the waiting records and the dictionaries a fixed number of times and moves each waiting record to the partition of its request.
+// It keeps tables of 128-bit hashes of what waits only: weak keys, external ids, traces that hold a span without a key.
+//
+// Partitions are ranges of the hash of the request's id and requests come out in the order of that hash: the sequence of requests is the same for any
+// number of partitions and writers, in memory or on disk, and for any order of arrival (R2.4). 64 bits of the hash are the XXH64 of the id.
+package store

@@ -1,0 +1,292 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/cbtrace/cbtrace/internal/model"
+)
+
+// A Summary says what identify made of the records.
+type Summary struct {
+	Records        int64 // taken in
+	Spans          int64 // of them spans
+	Unattributed   int64 // spans of no request: an empty id, no way to a key, or left out with KeyByID
+	ProcessRecords int64 // lines and points of no request (R4.6)
+
+	TraceKeyed int64 // traces without any key (R4.4)
+	Contested  int64 // traces with several keys that hold spans without one (R4.3)
+	Joined     int64 // external ids that belong to an internal one (R4.2)
+	Ambiguous  int64 // external ids that fit several
+	Alone      int64 // external ids that fit none
+	WeakHeld   int64 // different weak keys that are strong elsewhere
+	WeakLost   int64 // those that are not
+}
+
+// An identifier goes through section 4a. Its tables hold what waits only, as 128-bit hashes.
+type identifier struct {
+	s    *Store
+	scan scanner
+
+	weak   hashTable // weak keys
+	strong []bool    // by number: it is strong elsewhere
+	joins  joiner    // external ids
+	traces hashTable // traces that hold a record without a key of its own
+	keys   []traceKeys
+	links  links
+
+	summary Summary
+}
+
+// traceKeys are the different keys of a trace, as far as that matters.
+type traceKeys struct {
+	first hash
+	n     uint8 // 0, 1, or 2 for several
+}
+
+func (t *traceKeys) add(key hash) {
+	switch {
+	case t.n == 0:
+		t.first, t.n = key, 1
+	case t.first != key:
+		t.n = 2
+	}
+}
+
+// Identify finds the request of every record (DESIGN 4a). All writers are closed before; it is called once.
+//
+//  1. what waits: weak keys, external ids, traces that hold a record without a key
+//  2. what is known: which weak keys are strong elsewhere, which internal ids the external ones fit, which keys those traces have
+//  3. external ids are joined in levels (R4.2), and waiting records that have a key now add it to their trace
+//  4. in traces of several keys the links from records without a key up to the nearest with one (R4.3)
+//  5. waiting records move to the partition of their request, or to their process
+func (s *Store) Identify(ctx context.Context) (Summary, error) {
+	s.mu.Lock()
+	writers, again := s.writers, s.identified
+	s.identified = true
+	s.mu.Unlock()
+	switch {
+	case s.closed.Load():
+		return Summary{}, ErrClosed
+	case writers > 0:
+		return Summary{}, errors.New("identify: a writer is still open")
+	case again:
+		return Summary{}, errors.New("identify: done before")
+	}
+	id := &identifier{s: s, scan: scanner{s: s}, links: links{index: map[uint64]uint32{}}}
+	for _, phase := range []func(context.Context) error{id.waiting, id.known, id.settle, id.contested, id.move} {
+		if err := phase(ctx); err != nil {
+			return Summary{}, err
+		}
+	}
+	c := s.counts
+	id.summary.Records, id.summary.Spans, id.summary.Unattributed, id.summary.ProcessRecords = c.records, c.spans, c.processSpans, c.processRecords
+	return id.summary, nil
+}
+
+// waiting is step 1.
+func (id *identifier) waiting(ctx context.Context) error {
+	return id.scan.eachWaiting(ctx, func(w *waiter) error {
+		switch {
+		case w.external():
+			id.joins.external.add(w.keys[0])
+		case w.how&waitResolved == 0:
+			for _, k := range w.keys[:w.n] {
+				id.weak.add(k)
+			}
+			if !w.entry.trace.IsZero() {
+				id.traces.add(traceKey(w.entry.trace))
+			}
+		}
+		return nil
+	})
+}
+
+// known is step 2.
+func (id *identifier) known(ctx context.Context) error {
+	id.strong = make([]bool, len(id.weak.keys))
+	id.keys = make([]traceKeys, len(id.traces.keys))
+	if len(id.strong)+len(id.keys)+len(id.joins.external.keys) == 0 {
+		return nil
+	}
+	return id.scan.eachEntry(ctx, func(e *entry) {
+		if e.flags&entryStrong != 0 {
+			if n := id.weak.find(e.key); n >= 0 {
+				id.strong[n] = true
+			}
+			id.joins.internal(e.text, e.key)
+		}
+		id.addKey(e.trace, e.key)
+	})
+}
+
+func (id *identifier) addKey(t model.TraceID, key hash) {
+	if t.IsZero() {
+		return
+	}
+	if n := id.traces.find(traceKey(t)); n >= 0 {
+		id.keys[n].add(key)
+	}
+}
+
+// settle is step 3.
+func (id *identifier) settle(ctx context.Context) error {
+	id.s.joins = joins{candidates: id.joins.resolve(), ambiguous: map[hash]string{}}
+	for _, f := range id.joins.found {
+		switch {
+		case f.ambiguous:
+			id.summary.Ambiguous++
+		case f.fits:
+			id.summary.Joined++
+		default:
+			id.summary.Alone++
+		}
+	}
+	for _, held := range id.strong {
+		if held {
+			id.summary.WeakHeld++
+		} else {
+			id.summary.WeakLost++
+		}
+	}
+	return id.scan.eachWaiting(ctx, func(w *waiter) error {
+		if k, ok := id.keyOf(w); ok {
+			id.addKey(w.entry.trace, k)
+		}
+		return nil
+	})
+}
+
+// keyOf is the key a waiting record has by itself, now that all records were seen.
+func (id *identifier) keyOf(w *waiter) (hash, bool) {
+	switch {
+	case w.how&waitResolved != 0:
+		return w.resolved, true
+	case w.external():
+		return id.joins.found[id.joins.external.find(w.keys[0])].key, true
+	}
+	for _, k := range w.keys[:w.n] {
+		if id.strong[id.weak.find(k)] {
+			return k, true
+		}
+	}
+	return hash{}, false
+}
+
+// contested is step 4. Only spans on the way up from a record without a key are kept.
+func (id *identifier) contested(ctx context.Context) error {
+	several := func(t model.TraceID) bool {
+		n := id.traces.find(traceKey(t))
+		return n >= 0 && id.keys[n].n > 1
+	}
+	for i := range id.keys {
+		switch id.keys[i].n {
+		case 0:
+			id.summary.TraceKeyed++
+		case 2:
+			id.summary.Contested++
+		}
+	}
+	if id.summary.Contested == 0 {
+		return nil
+	}
+	for _, keyed := range [2]bool{false, true} {
+		err := id.scan.eachWaiting(ctx, func(w *waiter) error {
+			k, ok := id.keyOf(w)
+			if ok != keyed || !several(w.entry.trace) {
+				return nil
+			}
+			span, parent, err := spanOf(w.content)
+			if ok {
+				id.links.keyed(w.entry.trace, span, k)
+			} else {
+				id.links.child(w.entry.trace, span, parent)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if err := id.linkKeyed(ctx, several); err != nil {
+		return err
+	}
+	id.links.resolve()
+	return nil
+}
+
+// linkKeyed finds the keyed spans above those of contested traces, reading only chunks that have records of such traces.
+func (id *identifier) linkKeyed(ctx context.Context, several func(model.TraceID) bool) error {
+	var contested []bool
+	for stream := range id.s.partitions {
+		err := id.s.eachChunk(ctx, stream, func(_ int, c *chunk) error {
+			entries, err := id.scan.dictionary(stream, c)
+			if err != nil {
+				return err
+			}
+			contested = contested[:0]
+			for i := range entries {
+				contested = append(contested, several(entries[i].trace) && !id.s.refused(&entries[i]))
+			}
+			if !slices.Contains(contested, true) {
+				return nil
+			}
+			rec, err := id.scan.records(stream, c)
+			if err != nil {
+				return err
+			}
+			return eachRecord(rec, len(entries), func(n int, rest []byte) error {
+				if !contested[n] || len(rest) == 0 {
+					return nil
+				}
+				span, _, err := spanOf(rest[1:])
+				id.links.keyed(entries[n].trace, span, entries[n].key)
+				return err
+			})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// move is step 5.
+func (id *identifier) move(ctx context.Context) error {
+	s := id.s
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	streams := make(chan int, s.partitions)
+	for i := s.partitions; s.isWaiting(i); i++ {
+		if _, ok := s.chunk(i, 0); ok {
+			streams <- i
+		}
+	}
+	close(streams)
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(streams)) {
+		wg.Go(func() {
+			m := mover{id: id, w: s.newWriter(), scan: scanner{s: s}}
+			for i := range streams {
+				if err := m.stream(ctx, i); err != nil {
+					cancel(err)
+					break
+				}
+			}
+			if err := m.w.flush(); err != nil {
+				cancel(err)
+			}
+			s.mu.Lock()
+			s.counts.add(m.w.counts)
+			s.mu.Unlock()
+		})
+	}
+	wg.Wait()
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	return s.spill.discard(fileWaiting)
+}

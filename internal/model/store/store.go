@@ -1,0 +1,210 @@
+package store
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cbtrace/cbtrace/internal/model"
+)
+
+// Config says how a store works. The zero value is a good one.
+type Config struct {
+	Memory     int64   // bytes of records kept in memory before partitions go to disk; 0: 1 GiB
+	TempDir    string  // where the folder for them is made; "": the system's
+	Partitions int     // 0: picked by Memory
+	KeyMode    KeyMode // R4.4
+}
+
+// What a store picks.
+const (
+	defaultMemory   = 1 << 30
+	smallMemory     = 32 << 20
+	partitionsSmall = 64 // with less than smallMemory
+	partitionsMany  = 256
+	maxPartitions   = 4096
+	minChunk        = 1 << 10
+	maxChunk        = 64 << 10
+)
+
+// A Store holds the records of one capture. Its life: writers Add and Close; Identify, once; Read and ReadProcess, as often as wanted; Close.
+type Store struct {
+	dict       *model.Dict
+	mode       KeyMode
+	partitions int
+	chunkSize  int
+	limit      int64 // bytes of chunks in memory
+	tempDir    string
+
+	streams  []stream // keyed, waiting, processes
+	resident atomic.Int64
+	evicting sync.Mutex
+	spill    spill
+	closed   atomic.Bool
+	readers  sync.Pool
+
+	mu         sync.Mutex
+	writers    int
+	counts     counts
+	identified bool
+	joins      joins // what Read needs of the external ids (R4.2)
+	leftovers  []Leftover
+}
+
+// A stream is a list of chunks.
+type stream struct {
+	mu      sync.Mutex
+	chunks  []chunk
+	bytes   int64 // of them in memory
+	spilled bool  // what comes goes to disk too
+}
+
+// New returns an empty store for records whose names are those of d. It removes what stores of dead processes left in the folder for temporary
+// files; see Leftovers.
+func New(d *model.Dict, cfg Config) *Store {
+	if cfg.Memory <= 0 {
+		cfg.Memory = defaultMemory
+	}
+	if cfg.TempDir == "" {
+		cfg.TempDir = os.TempDir()
+	}
+	if cfg.Partitions <= 0 {
+		cfg.Partitions = partitionsMany
+		if cfg.Memory < smallMemory {
+			cfg.Partitions = partitionsSmall
+		}
+	}
+	cfg.Partitions = min(cfg.Partitions, maxPartitions)
+	s := &Store{dict: d, mode: cfg.KeyMode, partitions: cfg.Partitions, limit: cfg.Memory, tempDir: cfg.TempDir, streams: make([]stream, 2*cfg.Partitions+1)}
+	// Open chunks of a few writers together stay below a quarter of the memory.
+	s.chunkSize = int(min(max(cfg.Memory/int64(16*len(s.streams)), minChunk), maxChunk))
+	s.readers.New = func() any { return s.newReader() }
+	s.leftovers = sweep(s.tempDir)
+	return s
+}
+
+// Partitions is how many partitions there are to Read.
+func (s *Store) Partitions() int { return s.partitions }
+
+func (s *Store) keyedStream(key hash) int { return partitionOf(key.hi, s.partitions) }
+
+func (s *Store) waitingStream(t model.TraceID) int {
+	return s.partitions + partitionOf(hashTrace(t), s.partitions)
+}
+
+func (s *Store) processStream() int { return 2 * s.partitions }
+
+// isWaiting reports whether a stream is gone once identify is done.
+func (s *Store) isWaiting(stream int) bool {
+	return stream >= s.partitions && stream < 2*s.partitions
+}
+
+// take adds a chunk to a stream. kept says that the store keeps the bytes; otherwise they are on disk and may be reused.
+func (s *Store) take(i int, c chunk) (kept bool, err error) {
+	st := &s.streams[i]
+	st.mu.Lock()
+	if s.closed.Load() {
+		st.mu.Unlock()
+		return false, ErrClosed
+	}
+	if st.spilled {
+		err := s.writeChunk(i, &c)
+		if err == nil {
+			st.chunks = append(st.chunks, c)
+		}
+		st.mu.Unlock()
+		return false, err
+	}
+	st.chunks = append(st.chunks, c)
+	st.bytes += c.size()
+	st.mu.Unlock()
+	if s.resident.Add(c.size()) > s.limit {
+		return true, s.evict()
+	}
+	return true, nil
+}
+
+// evict writes the largest streams to disk until the rest fits.
+func (s *Store) evict() error {
+	s.evicting.Lock()
+	defer s.evicting.Unlock()
+	for s.resident.Load() > s.limit {
+		largest, size := -1, int64(0)
+		for i := range s.streams {
+			st := &s.streams[i]
+			st.mu.Lock()
+			if st.bytes > size {
+				largest, size = i, st.bytes
+			}
+			st.mu.Unlock()
+		}
+		if largest < 0 {
+			return nil
+		}
+		if err := s.evictStream(largest); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) evictStream(i int) error {
+	st := &s.streams[i]
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.spilled = true
+	for j := range st.chunks {
+		c := &st.chunks[j]
+		if c.rec == nil && c.dict == nil {
+			continue
+		}
+		if err := s.writeChunk(i, c); err != nil {
+			return err
+		}
+		c.rec, c.dict = nil, nil
+		st.bytes -= c.size()
+		s.resident.Add(-c.size())
+	}
+	return nil
+}
+
+// drop forgets a stream.
+func (s *Store) drop(i int) {
+	st := &s.streams[i]
+	st.mu.Lock()
+	s.resident.Add(-st.bytes)
+	st.chunks, st.bytes = nil, 0
+	st.mu.Unlock()
+}
+
+// Spilled says how many streams were written to disk, how many bytes in all, and into which folder. Both are 0 when everything fitted.
+func (s *Store) Spilled() (partitions int, bytes int64, dir string) {
+	for i := range s.streams {
+		st := &s.streams[i]
+		st.mu.Lock()
+		if st.spilled {
+			partitions++
+		}
+		st.mu.Unlock()
+	}
+	s.spill.mu.Lock()
+	defer s.spill.mu.Unlock()
+	return partitions, s.spill.written, s.spill.dir
+}
+
+// Leftovers are the folders of dead processes that New found and removed.
+func (s *Store) Leftovers() []Leftover { return s.leftovers }
+
+// Close forgets the records and removes the temporary files. It may be called at any time and more than once; what is under way then ends with ErrClosed
+// or an error of a file that is gone.
+func (s *Store) Close() error {
+	s.closed.Store(true)
+	for i := range s.streams {
+		s.drop(i)
+	}
+	if err := s.spill.remove(); err != nil {
+		return fmt.Errorf("removing temporary files: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,273 @@
+package store
+
+import (
+	"errors"
+
+	"github.com/cbtrace/cbtrace/internal/model"
+)
+
+// ErrClosed is what a store answers once it is closed.
+var ErrClosed = errors.New("the store is closed")
+
+// A Writer takes in batches of one goroutine.
+type Writer struct {
+	s       *Store
+	open    []openChunk
+	cache   []cacheSlot
+	serial  uint64
+	prefix  []byte
+	content []byte
+	text    []byte
+
+	scope    model.StrID // the last one seen, and what it means
+	lm       bool
+	hasScope bool
+	counts   counts
+	closed   bool
+}
+
+// counts are what writers count by themselves.
+type counts struct{ records, spans, processSpans, processRecords int64 }
+
+func (c *counts) add(o counts) {
+	c.records += o.records
+	c.spans += o.spans
+	c.processSpans += o.processSpans
+	c.processRecords += o.processRecords
+}
+
+// Writer returns a writer for one goroutine. Every writer is closed before Identify.
+func (s *Store) Writer() *Writer {
+	s.mu.Lock()
+	s.writers++
+	s.mu.Unlock()
+	return s.newWriter()
+}
+
+func (s *Store) newWriter() *Writer {
+	return &Writer{s: s, open: make([]openChunk, len(s.streams)), cache: make([]cacheSlot, cacheSlots)}
+}
+
+// Before the content of a record in a keyed stream stands its meta byte: why it is in its request, whether a scoped name counts by a session that is
+// strong elsewhere (R4.22), and which key attribute holds the id of the request and was left out of the content (its place in keyAttrs, from 1).
+const (
+	metaJoinMask  = 7
+	metaScoped    = 1 << 3
+	metaSlotShift = 4
+)
+
+// Before the content of a waiting record stand a byte, up to four hashes of weak keys or that of the external id, and that of the resolved request.
+const (
+	waitCountMask = 7
+	waitExternal  = 1 << 3
+	waitNoRequest = 1 << 4 // to its process when no key holds (R4.5)
+	waitSession   = 1 << 5 // the first weak key is session_id
+	waitResolved  = 1 << 6
+)
+
+// Add takes the records of a batch, which may be reused afterwards.
+func (w *Writer) Add(b *model.Batch) error {
+	if w.closed || w.s.closed.Load() {
+		return ErrClosed
+	}
+	for i := range b.Records {
+		if err := w.add(b, &b.Records[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *Writer) add(b *model.Batch, r *model.Record) error {
+	s := w.s
+	w.counts.records++
+	if r.Flags&(model.RecordLine|model.RecordPoint) == 0 {
+		w.counts.spans++
+	}
+	if !w.hasScope || w.scope != r.Scope {
+		w.lm, _ = scopes(s.dict.Str(r.Scope))
+		w.scope, w.hasScope = r.Scope, true
+	}
+	stage, scoped := stageOf(s.dict, r, w.lm)
+	sel := selectKey(b, r, stage, scoped, w.lm)
+	k := entryKey{trace: r.Trace, file: r.File}
+	if !r.Trace.IsZero() {
+		k.flags = entryTrace
+	}
+	switch {
+	case sel.resolved != 0:
+		return w.addResolved(b, r, &sel, k)
+	case s.mode == KeyByTrace && !r.Trace.IsZero():
+		k.flags |= entryHash | entryByTrace
+		w.text = appendTraceID(w.text[:0], s.dict, r.Trace)
+		k.key = hashTraceKey(w.text)
+		return w.keyed(b, r, k, nil, model.JoinTrace, 0)
+	}
+	switch sel.kind {
+	case keyStrong:
+		text := b.TextOf(&b.AttrsOf(r)[sel.key-1])
+		k.key, k.flags = hashID(text), k.flags|entryText|entryStrong
+		w.prefix = append(w.prefix[:0], byte(sel.slot+1)<<metaSlotShift|byte(model.JoinID))
+		w.content = appendContent(w.content[:0], b, r, sel.key)
+		return w.put(s.keyedStream(k.key), &k, text, w.prefix, w.content)
+	case keyProcess:
+		return w.process(b, r, k)
+	}
+	w.waiting(b, r, &sel, hash{})
+	return w.put(s.waitingStream(r.Trace), &k, nil, w.prefix, w.content)
+}
+
+// addResolved follows cbtrace.request (R2.6). The record of an external id waits all the same: it tells which ids are ambiguous (R4.2).
+func (w *Writer) addResolved(b *model.Batch, r *model.Record, sel *selection, k entryKey) error {
+	s, attrs := w.s, b.AttrsOf(r)
+	text := b.TextOf(&attrs[sel.resolved-1])
+	is := func(i int) bool { return i != 0 && string(b.TextOf(&attrs[i-1])) == string(text) }
+	if len(text) == 0 {
+		return w.process(b, r, k)
+	}
+	if sel.kind == keyExternal {
+		w.waiting(b, r, sel, hashID(text))
+		return w.put(s.waitingStream(r.Trace), &k, nil, w.prefix, w.content)
+	}
+	own := is(sel.key) // one of its ids is the request's
+	for _, i := range sel.weak[:sel.nWeak] {
+		own = own || is(i)
+	}
+	meta := byte(model.JoinTrace)
+	switch {
+	case own:
+		meta = byte(model.JoinID)
+		k.key, k.flags = hashID(text), k.flags|entryText
+		if sel.kind == keyStrong && is(sel.key) {
+			k.flags |= entryStrong
+		}
+	case isTrace(s.dict, r.Trace, text):
+		k.key, k.flags, text = hashTraceKey(text), k.flags|entryHash|entryByTrace, nil
+	default:
+		k.key, k.flags = hashID(text), k.flags|entryText
+	}
+	if is(sel.session) {
+		meta |= metaScoped
+	}
+	w.prefix = append(w.prefix[:0], meta)
+	w.content = appendContent(w.content[:0], b, r, 0)
+	return w.put(s.keyedStream(k.key), &k, text, w.prefix, w.content)
+}
+
+func (w *Writer) keyed(b *model.Batch, r *model.Record, k entryKey, text []byte, join model.Join, skip int) error {
+	w.prefix = append(w.prefix[:0], byte(join))
+	w.content = appendContent(w.content[:0], b, r, skip)
+	return w.put(w.s.keyedStream(k.key), &k, text, w.prefix, w.content)
+}
+
+// waiting fills prefix and content of a waiting record.
+func (w *Writer) waiting(b *model.Batch, r *model.Record, sel *selection, resolved hash) {
+	attrs := b.AttrsOf(r)
+	how := byte(sel.nWeak)
+	if sel.kind == keyExternal {
+		how = 1 | waitExternal
+	}
+	if sel.noRequest {
+		how |= waitNoRequest
+	}
+	if sel.kind == keyWeak && sel.session != 0 && sel.weak[0] == sel.session {
+		how |= waitSession
+	}
+	if !resolved.isZero() {
+		how |= waitResolved
+	}
+	p := append(w.prefix[:0], how)
+	if sel.kind == keyExternal {
+		p = appendHash(p, hashID(b.TextOf(&attrs[sel.key-1])))
+	} else {
+		for _, i := range sel.weak[:sel.nWeak] {
+			p = appendHash(p, hashID(b.TextOf(&attrs[i-1])))
+		}
+	}
+	if !resolved.isZero() {
+		p = appendHash(p, resolved)
+	}
+	w.prefix = p
+	w.content = appendContent(w.content[:0], b, r, 0)
+}
+
+func (w *Writer) process(b *model.Batch, r *model.Record, k entryKey) error {
+	w.countProcess(r.Flags)
+	w.content = appendContent(w.content[:0], b, r, 0)
+	return w.put(w.s.processStream(), &k, nil, nil, w.content)
+}
+
+func (w *Writer) countProcess(flags model.RecordFlags) {
+	if flags&(model.RecordLine|model.RecordPoint) == 0 {
+		w.counts.processSpans++
+	} else {
+		w.counts.processRecords++
+	}
+}
+
+// seal hands the open chunk of a stream over.
+func (w *Writer) seal(stream int) error {
+	o := &w.open[stream]
+	if o.serial == 0 {
+		return nil
+	}
+	kept, err := w.s.take(stream, chunk{rec: o.rec, dict: o.dict, recLen: uint32(len(o.rec)), dictLen: uint32(len(o.dict)), entries: o.entries, records: o.records})
+	if kept { // the bytes belong to the store now
+		*o = openChunk{rec: make([]byte, 0, w.s.chunkSize), dict: make([]byte, 0, w.s.chunkSize/8)}
+	} else {
+		*o = openChunk{rec: o.rec[:0], dict: o.dict[:0]}
+	}
+	return err
+}
+
+// Close hands over what the writer still holds.
+func (w *Writer) Close() error {
+	if w.closed {
+		return nil
+	}
+	err := w.flush()
+	w.s.mu.Lock()
+	w.s.writers--
+	w.s.counts.add(w.counts)
+	w.s.mu.Unlock()
+	return err
+}
+
+func (w *Writer) flush() error {
+	w.closed = true
+	var first error
+	for i := range w.open {
+		o := &w.open[i]
+		if cap(o.rec)-len(o.rec) > len(o.rec)/8 { // the last chunk is rarely full
+			o.rec = append(make([]byte, 0, len(o.rec)), o.rec...)
+		}
+		if o.serial == 0 {
+			continue
+		}
+		if _, err := w.s.take(i, chunk{rec: o.rec, dict: append([]byte(nil), o.dict...), recLen: uint32(len(o.rec)), dictLen: uint32(len(o.dict)), entries: o.entries, records: o.records}); err != nil && first == nil {
+			first = err
+		}
+	}
+	w.open, w.cache = nil, nil
+	return first
+}
+
+// isTrace reports whether a text is that of a trace id: a request that is keyed by it (R4.4).
+func isTrace(d *model.Dict, t model.TraceID, text []byte) bool {
+	var b [32]byte
+	return !t.IsZero() && string(appendTraceID(b[:0], d, t)) == string(text)
+}
+
+// appendTraceID appends the id as outputs show it.
+func appendTraceID(b []byte, d *model.Dict, t model.TraceID) []byte {
+	if _, opaque := t.Opaque(); opaque || t.IsZero() {
+		return append(b, d.TraceIDText(t)...)
+	}
+	const digits = "0123456789abcdef"
+	for _, half := range [2]uint64{t.Hi, t.Lo} {
+		for shift := 60; shift >= 0; shift -= 4 {
+			b = append(b, digits[half>>shift&15])
+		}
+	}
+	return b
+}
