@@ -1,10 +1,9 @@
 package otlpproto
 
 import (
-	"encoding/binary"
 	"math"
-	"math/bits"
 
+	"github.com/cbtrace/cbtrace/internal/ingest/decode"
 	"github.com/cbtrace/cbtrace/internal/model"
 )
 
@@ -13,8 +12,8 @@ type caches struct {
 	dict          *model.Dict
 	keepAll       bool
 	family        string
-	names         words[model.StrID]
-	keys          words[model.AttrKey]
+	names         decode.Words[model.StrID]
+	keys          decode.Words[model.AttrKey]
 	resources     map[string]model.ResID // by the bytes of the Resource
 	resourceBytes int
 	lastResource  string
@@ -32,71 +31,23 @@ func (c *caches) bind(b *model.Batch, family string) {
 	*c = caches{dict: b.Dict, keepAll: b.KeepAll, family: family, resources: map[string]model.ResID{}}
 }
 
-// Words are cached by a hash of their length and ends. A word is in the slot of its hash or in the one beside it.
-const wordSlots = 512
-
-func slot(p []byte) uint64 {
-	var head, tail uint64
-	switch n := len(p); {
-	case n >= 8:
-		head, tail = binary.LittleEndian.Uint64(p), binary.LittleEndian.Uint64(p[n-8:])
-	case n >= 4:
-		head, tail = uint64(binary.LittleEndian.Uint32(p)), uint64(binary.LittleEndian.Uint32(p[n-4:]))
-	case n > 0:
-		head, tail = uint64(p[0]), uint64(p[n-1])<<8|uint64(p[n/2])
-	}
-	hi, lo := bits.Mul64(head^0x9e3779b97f4a7c15, tail^0xbf58476d1ce4e5b9^uint64(len(p)))
-	return (hi ^ lo) % wordSlots
-}
-
-// A words is a cache of what a word is known as; ID is model.StrID for names, model.AttrKey for the keys of attributes.
-type words[ID ~uint32] [wordSlots]struct {
-	text string
-	id   ID
-}
-
-// find returns what p is known as.
-func (w *words[ID]) find(at uint64, p []byte) (id ID, ok bool) {
-	if e := &w[at]; e.text == string(p) {
-		return e.id, true
-	}
-	if e := &w[at^1]; e.text == string(p) {
-		return e.id, true
-	}
-	return 0, false
-}
-
-// keep remembers a word; the one that it displaces moves to the slot beside.
-func (w *words[ID]) keep(at uint64, p []byte, id ID) {
-	w[at^1] = w[at]
-	w[at].text, w[at].id = string(p), id
-}
-
 // name is the id of a span or scope name.
 func (d *Decoder) name(p []byte) model.StrID {
-	if len(p) == 0 {
-		return 0
+	id, ok := d.names.Find(p)
+	if !ok {
+		id = d.b.Names.Intern(valid(p))
+		d.names.Keep(p, id)
 	}
-	at := slot(p)
-	if id, ok := d.names.find(at, p); ok {
-		return id
-	}
-	id := d.b.Names.Intern(valid(p))
-	d.names.keep(at, p, id)
 	return id
 }
 
 // key is what Batch.Wants says of an attribute key.
 func (d *Decoder) key(p []byte) model.AttrKey {
-	if len(p) == 0 {
-		return d.b.Wants(p)
+	id, ok := d.keys.Find(p)
+	if !ok {
+		id = d.b.Wants(valid(p))
+		d.keys.Keep(p, id)
 	}
-	at := slot(p)
-	if id, ok := d.keys.find(at, p); ok {
-		return id
-	}
-	id := d.b.Wants(valid(p))
-	d.keys.keep(at, p, id)
 	return id
 }
 
