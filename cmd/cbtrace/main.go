@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
@@ -42,15 +43,22 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 }
 
 // catchSignals makes an interrupt end the program at once, with nothing left behind (R3.3), and a closed pipe an error of Write instead
-// of a signal.
+// of a signal. The phases end by themselves when their context does and remove what they hold on disk; what does not end within
+// stopTime, or before a second interrupt, is ended as it is, and the next run removes what it leaves.
 func (a *app) catchSignals(cancel context.CancelFunc) {
 	signal.Ignore(syscall.SIGPIPE)
-	c := make(chan os.Signal, 1)
+	c := make(chan os.Signal, 2)
 	signal.Notify(c, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	go func() {
 		<-c
 		cancel()
+		select {
+		case <-c:
+		case <-time.After(stopTime):
+		}
 		a.scratch.clear()
 		os.Exit(exitInterrupted)
 	}()
 }
+
+const stopTime = time.Second

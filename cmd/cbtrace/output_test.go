@@ -78,19 +78,3 @@ func TestClosedPipe(t *testing.T) {
 		t.Errorf("%v: status %d, %q; want the verdict and silence", err, got, stderr.String())
 	}
 }
-
-func TestScratch(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
-	var s scratch
-	dir, err := s.folder()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "part"), []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s.clear()
-	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("%s is still there: %v", dir, err)
-	}
-}

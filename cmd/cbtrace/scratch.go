@@ -5,19 +5,10 @@ import (
 	"sync"
 )
 
-// A scratch holds the temporary files and folders of a run: what must be gone when it ends, however it ends. The zero value is ready.
+// A scratch holds the temporary files of outputs: what must be gone when a run ends, however it ends. The zero value is ready.
 type scratch struct {
 	mu    sync.Mutex
 	paths map[string]bool
-}
-
-// folder makes a temporary folder.
-func (s *scratch) folder() (string, error) {
-	dir, err := os.MkdirTemp("", "cbtrace-")
-	if err == nil {
-		s.add(dir)
-	}
-	return dir, err
 }
 
 func (s *scratch) add(path string) {
@@ -36,16 +27,12 @@ func (s *scratch) keep(path string) {
 	delete(s.paths, path)
 }
 
-// clear removes everything. A worker may still be adding files to a folder: then it is tried again.
+// clear removes everything.
 func (s *scratch) clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for path := range s.paths {
-		for range 100 {
-			if os.RemoveAll(path) == nil {
-				break
-			}
-		}
+		_ = os.Remove(path) // it may be gone already
 		delete(s.paths, path)
 	}
 }

@@ -216,7 +216,12 @@ func (t *Table) format(i int) (func(float64) string, string) {
 	case Tally:
 		return func(v float64) string { return Count(int64(v)) }, ""
 	case Share:
-		return func(v float64) string { return percent(v, 1) }, "%"
+		return func(v float64) string {
+			if v == 0 {
+				return "0"
+			}
+			return percent(v, 1)
+		}, "%"
 	}
 	return Number, ""
 }

@@ -1,0 +1,96 @@
+package render
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/cbtrace/cbtrace/internal/analyze/report"
+	"github.com/cbtrace/cbtrace/internal/model"
+)
+
+func series(n int64, ms ...int64) report.Series {
+	at := func(i int) model.Opt { return model.Some(ms[i] * 1e6) }
+	return report.Series{N: n, P50NS: at(0), P90NS: at(1), P95NS: at(2), P99NS: at(3), P999NS: at(3), MaxNS: at(4), MeanNS: at(5), TotalNS: model.Some(n * ms[5] * 1e6), Method: "nearest", Exact: true}
+}
+
+func opt(v int64) model.Opt          { return model.Some(v) }
+func share(v float64) model.OptFloat { return model.SomeFloat(v) }
+
+func text(t *testing.T, p *Page, width int) string {
+	t.Helper()
+	var b strings.Builder
+	if err := p.Text(&b, width); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestReport(t *testing.T) {
+	d := &report.Document{
+		Window:   report.Window{StartUnixNS: opt(1_764_432_000_000_000_000), EndUnixNS: opt(1_764_432_060_000_000_000)},
+		Requests: report.Requests{Total: 12, Complete: 11, Edge: 1, UnattributedSpans: 3},
+		Latency:  series(11, 400, 450, 460, 480, 500, 380), TTFT: series(10, 90, 110, 120, 150, 150, 95), Queue: report.Series{Exact: true}, DecodePerToken: report.Series{Exact: true},
+		SLO: []report.SLOResult{{Expr: "ttft<=100ms", Met: 7, Of: 10, Share: share(0.7)}, {Expr: "decode_per_token<=1ms"}},
+		Stages: []report.Stage{
+			{Stage: "cb.lookup.rpc", Owner: "scheduler", Class: "work", Spans: 12, Requests: 12, Series: series(11, 60, 80, 85, 90, 90, 62), CriticalNS: 5e8, CriticalShare: share(0.42)},
+			{Stage: "cb.request", Owner: "server", Class: "work", Spans: 12, Requests: 12, Series: series(11, 400, 450, 460, 480, 500, 380), CriticalShare: share(0)},
+		},
+		CriticalPath: report.CriticalPath{TotalNS: 4e9, ByStage: []report.StageTime{{Stage: "llm_request", NS: 3e9, Share: share(0.75), DragNS: 3e9}, {Stage: "cb.l2_load", NS: 1e9, Share: share(0.25), DragNS: 9e8}},
+			ByBound: []report.BoundTime{{Bound: "decode", NS: 3e9}, {Bound: "l2_io", NS: 1e9}},
+			TTFT:    &report.TTFTPath{TotalNS: 1e9, ByStage: []report.StageTime{{Stage: "cb.l2_load", NS: 5e8, Share: share(0.5), DragNS: 48e7}}, ByBound: []report.BoundTime{{Bound: "l2_io", NS: 5e8}}}},
+		Lookup: report.Lookup{N: 12, RPC: series(11, 60, 80, 85, 90, 90, 60), Submit: series(11, 1, 1, 1, 1, 1, 1), L2Load: series(11, 30, 50, 50, 50, 50, 30), ServerOther: series(11, 9, 9, 9, 9, 9, 9),
+			PollWait: series(11, 20, 20, 25, 30, 30, 20), Basis: report.Bases{Measured: 10, InferredUpper: 1, NoServer: 1}},
+		Hits: report.Hits{Requests: 12, RequestedTokens: opt(2048), HitTokens: opt(1280), HitRate: share(0.625), RequestMean: share(0.5), PrefixTokens: opt(768), SegmentedPrefixTokens: opt(256),
+			NonPrefixTokens: opt(256), EffectiveReuse: share(0.6), ShortfallTokens: opt(51), Classes: report.Classes{Miss: 3, Partial: 8, None: 1}, EarlyExits: map[string]int64{"no_gpu_context": 1}},
+		DoubleStartLoadKV: report.DoubleLoads{Requests: 2, PartialThenFull: 1, Repeat: 1, WastedTokens: 512, Exemplars: []string{"chatcmpl-1", "chatcmpl-2"}},
+		Failed:            report.Failed{Retrieve: 1, Requests: 1, ByReason: map[string]int64{"\x1b[2J": 1}},
+		Load:              report.Load{RequestsPerS: share(0.2), Concurrency: report.Concurrency{Mean: share(0.07), Max: opt(1)}},
+		Findings:          []report.Finding{{Code: "retrieve_failed", Scope: "request", Severity: "error", Count: 1, Exemplars: []string{"chatcmpl-1"}}, {Code: "no_llm_request", Scope: "capture", Severity: "note", Count: 1}},
+		Slowest:           []report.SlowRequest{{ID: "chatcmpl-1\u202e", DurationNS: 5e8, TTFTNS: opt(15e7), TopStage: "llm_request"}},
+		Inputs:            []report.Input{{File: "a.jsonl", Errors: []string{"a.jsonl:2: want a JSON object", "a.jsonl:3: x", "a.jsonl:4: x", "a.jsonl:5: x"}, ErrorCount: 9}},
+		Clock:             []report.Clock{{Process: "lmcache-0", Reference: "vllm-sched-0", OffsetNS: opt(-40_100_000), UncertaintyNS: opt(212_000), Pairs: 40, Basis: "pairs"}},
+		Quality:           report.Quality{SpansRead: 340, RecordsRead: 0, Skipped: 9, Orphaned: 1},
+	}
+	got := text(t, Report(d), 0)
+	for _, want := range []string{
+		"12 requests in 60 s from 2025-11-29T16:00:00.000Z. Median time to first token 90 ms, p99 150 ms; 50 % of it is cb.l2_load. The cache had 62 % of 2,048 tokens. Findings: 1 error, 0 warnings, 1 note.\n",
+		"time to first token  10      90     110     120     150     150       95\n",
+		"ttft<=100ms: met by 70 % (7 of 10)\n",
+		"decode_per_token<=1ms: no request has that number\n",
+		"llm_request     75.0             75.0               –                0\n",
+		"cb.l2_load      25.0             22.5              50.0             48.0\n",
+		"cb.request@server",
+		"12 lookups: 10 measured, 1 with l2_load as an upper bound, 1 without the server's side.\n",
+		"poll_wait     11      20      20      25      30      30       20     33.3\n",
+		"1,280 of 2,048 tokens found (62 %); mean of requests 50 %; loaded 60 %.\n",
+		"not found                         768            37.5\n",
+		"2 requests loaded twice: 1 the same tokens twice, 1 a part, then the rest (expected); 512 tokens written for nothing.\n",
+		`  \x1b[2J: 1` + "\n",
+		`chatcmpl-1\u202e             150         500  llm_request` + "\n",
+		"  a.jsonl:4: x\n  … 6 more in a.jsonl\n",
+		"lmcache-0  vllm-sched-0      -40.1   212    –     40         0  pairs\n",
+		"spans whose parent is missing: 1",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no line %q", want)
+		}
+	}
+	if t.Failed() {
+		t.Log(got)
+	}
+	for line := range strings.Lines(text(t, Report(d), 80)) {
+		if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > 80 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+}
+
+// Without data a section says what it needs.
+func TestReportOfNothing(t *testing.T) {
+	got := text(t, Report(&report.Document{}), 80)
+	for _, want := range []string{"0 requests.\n", "No latency: it needs", "No path: it needs", "No lookup", "No hit numbers: they need", "No request failed.", "All from one clock."} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+}
