@@ -14,10 +14,13 @@ type Words[ID ~uint32] [wordSlots]struct {
 
 const wordSlots = 512
 
-// wordSlot hashes the length and both ends of a text, where names that are alike differ.
+// wordSlot hashes the length, both ends and the middle of a text: names that are alike differ there (gen_ai.prompt.7.content).
 func wordSlot(p []byte) uint64 {
 	var head, tail uint64
 	switch n := len(p); {
+	case n > 16:
+		middle := binary.LittleEndian.Uint64(p[n/2-4:])
+		head, tail = binary.LittleEndian.Uint64(p)^bits.RotateLeft64(middle, 29), binary.LittleEndian.Uint64(p[n-8:])
 	case n >= 8:
 		head, tail = binary.LittleEndian.Uint64(p), binary.LittleEndian.Uint64(p[n-8:])
 	case n >= 4:
