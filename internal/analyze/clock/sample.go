@@ -1,0 +1,228 @@
+package clock
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/cbtrace/cbtrace/internal/model"
+)
+
+// R5.6: how many pairs are kept, of one process pair and in all.
+const (
+	maxPairsOfTwo = 20_000
+	maxPairs      = 1 << 20
+)
+
+// A pair is what one pair of spans says of the clocks of processes a and b: what must be added to b's clock to read it on a's is at least low
+// at instant lowAt and at most high at highAt, both on b's clock. All in ns.
+type pair struct {
+	rank       uint64
+	lowAt, low int64
+	highAt     int64
+	high       int64
+	hasLow     bool
+	hasHigh    bool
+	serverIsA  bool // starts bound it from above then, ends from below
+	suspect    *suspect
+}
+
+// A suspect is the end of a span that a shutdown may have ended; where it did, the pair counts for nothing.
+type suspect struct {
+	proc      model.ProcID
+	stage     model.StrID
+	end       model.Time
+	dur       time.Duration
+	request   uint64
+	retrieved bool
+}
+
+// suspectOf is the span of a relation that a shutdown may have ended, nil where none could.
+func suspectOf(r *model.Request, f relation) *suspect {
+	for _, s := range [...]*model.Span{f.server, f.client} {
+		if couldBeStopped(s) && s.Dur() > stoppedAfter {
+			return &suspect{s.Proc, s.StageKey, s.RawEnd, s.Dur(), xxhash.Sum64String(r.ID), beganInside(retrievesOf(r.Spans), s)}
+		}
+	}
+	return nil
+}
+
+// newPair turns what a pair of spans says of its server's clock into what it says of b's.
+func newPair(f relation, serverIsA bool) pair {
+	p := pair{serverIsA: serverIsA}
+	c, s := f.client, f.server
+	first := c.RawStart // comes before the server's start
+	if f.kind == precedes {
+		first = c.RawEnd
+	}
+	if serverIsA {
+		p.highAt, p.high, p.hasHigh = int64(first), int64(s.RawStart-first), true
+		if f.kind == holds {
+			p.lowAt, p.low, p.hasLow = int64(c.RawEnd), int64(s.RawEnd-c.RawEnd), true
+		}
+		return p
+	}
+	p.lowAt, p.low, p.hasLow = int64(s.RawStart), int64(first-s.RawStart), true
+	if f.kind == holds {
+		p.highAt, p.high, p.hasHigh = int64(s.RawEnd), int64(c.RawEnd-s.RawEnd), true
+	}
+	return p
+}
+
+// bounded reports whether the pair bounds both sides.
+func (p *pair) bounded() bool { return p.hasLow && p.hasHigh }
+
+// at is the pair's instant on b's clock.
+func (p *pair) at() int64 {
+	switch {
+	case !p.hasHigh:
+		return p.lowAt
+	case !p.hasLow:
+		return p.highAt
+	}
+	return p.lowAt + (p.highAt-p.lowAt)/2
+}
+
+// comparePairs orders by rank; pairs of one rank, such as two spans of one id and start, by all that they say.
+func comparePairs(x, y pair) int {
+	if c := cmp.Compare(x.rank, y.rank); c != 0 {
+		return c
+	}
+	bit := func(b bool) int {
+		if b {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(cmp.Compare(x.lowAt, y.lowAt), cmp.Compare(x.low, y.low), cmp.Compare(x.highAt, y.highAt), cmp.Compare(x.high, y.high),
+		cmp.Compare(bit(x.hasLow), bit(y.hasLow)), cmp.Compare(bit(x.hasHigh), bit(y.hasHigh)), cmp.Compare(bit(x.serverIsA), bit(y.serverIsA)),
+		cmp.Compare(bit(x.suspect != nil), bit(y.suspect != nil)))
+}
+
+// A sample is the pairs of two processes with the smallest ranks.
+type sample struct {
+	pairs []pair
+	bound uint64 // pairs of a larger rank are out; it only falls
+}
+
+// add takes a pair in, unless its rank is too large, and returns by how many pairs the sample grew.
+func (s *sample) add(p pair) int {
+	if p.rank > s.bound {
+		return 0
+	}
+	before := len(s.pairs)
+	s.pairs = append(s.pairs, p)
+	if len(s.pairs) >= 2*maxPairsOfTwo {
+		s.prune()
+	}
+	return len(s.pairs) - before
+}
+
+func (s *sample) merge(o *sample) int {
+	before := len(s.pairs)
+	s.bound = min(s.bound, o.bound)
+	s.pairs = append(s.pairs, o.pairs...)
+	s.prune()
+	return len(s.pairs) - before
+}
+
+// prune leaves the smallest, in order.
+func (s *sample) prune() {
+	slices.SortFunc(s.pairs, comparePairs)
+	if len(s.pairs) > maxPairsOfTwo {
+		s.cut(maxPairsOfTwo)
+		s.bound = s.pairs[maxPairsOfTwo-1].rank
+	}
+	s.above(s.bound)
+}
+
+func (s *sample) cut(n int) {
+	clear(s.pairs[n:])
+	s.pairs = s.pairs[:n]
+}
+
+// above drops the pairs of larger rank from a sample in order.
+func (s *sample) above(bound uint64) {
+	n := len(s.pairs)
+	for n > 0 && s.pairs[n-1].rank > bound {
+		n--
+	}
+	s.cut(n)
+}
+
+// sample is that of two processes.
+func (v *Survey) sample(pp procPair) *sample {
+	if v.last != nil && v.lastPair == pp {
+		return v.last
+	}
+	s := v.samples[pp]
+	if s == nil {
+		s = &sample{bound: ^uint64(0)}
+		v.samples[pp] = s
+	}
+	v.last, v.lastPair = s, pp
+	return s
+}
+
+// order names two processes by their names, and reports whether they were swapped for it.
+func (v *Survey) order(a, b model.ProcID) (pp procPair, swapped bool) {
+	if v.dict.Proc(a).Name <= v.dict.Proc(b).Name {
+		return procPair{a, b}, false
+	}
+	return procPair{b, a}, true
+}
+
+// addPairs takes in the pairs of a cleaned request.
+func (v *Survey) addPairs(r *model.Request) {
+	for _, f := range v.extract.of(r.Spans) {
+		rank := v.extract.rank(r.Dict, r.ID, f.server)
+		if rank > v.bound {
+			continue
+		}
+		pp, serverIsA := v.order(f.client.Proc, f.server.Proc)
+		s := v.sample(pp)
+		if rank > s.bound {
+			continue
+		}
+		p := newPair(f, serverIsA)
+		p.rank = rank
+		p.suspect = suspectOf(r, f)
+		v.nPairs += s.add(p)
+	}
+	if v.nPairs > 2*maxPairs {
+		v.prunePairs(maxPairs)
+	}
+}
+
+// prunePairs leaves at most so many pairs of all processes, those with the smallest ranks (R5.6).
+func (v *Survey) prunePairs(most int) {
+	v.nPairs = 0
+	for _, s := range v.samples {
+		s.prune()
+		s.above(v.bound)
+		v.nPairs += len(s.pairs)
+	}
+	if v.nPairs <= most {
+		return
+	}
+	ranks := make([]uint64, 0, v.nPairs)
+	for _, s := range v.samples {
+		for i := range s.pairs {
+			ranks = append(ranks, s.pairs[i].rank)
+		}
+	}
+	v.bound = nthSmallest(ranks, most)
+	v.nPairs = 0
+	for _, s := range v.samples {
+		s.above(v.bound)
+		v.nPairs += len(s.pairs)
+	}
+}
+
+// nthSmallest is the n-th smallest value, from 1; the values are sorted.
+func nthSmallest(vs []uint64, n int) uint64 {
+	slices.Sort(vs)
+	return vs[n-1]
+}

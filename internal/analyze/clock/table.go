@@ -1,0 +1,369 @@
+package clock
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/cbtrace/cbtrace/internal/model"
+)
+
+// Options change what a Table answers.
+type Options struct {
+	NoSkew bool // --no-skew: all offsets are zero everywhere
+}
+
+// A Table is a finished survey: all that the analysis of one request may know of the others (R2.2). It implements model.Clock and does not
+// change; any number of goroutines may ask it.
+type Table struct {
+	dict      *model.Dict
+	opt       Options
+	estimates []*estimate // by (name of moved, name of reference)
+	steps     [][]step    // by ProcID: the processes of which the offset to it is known
+	procs     []*process
+	stops     stops
+	llm       llmStarts
+	start     model.Time
+	end       model.Time
+	ranged    bool
+	leaked    map[model.TraceID]uint64
+
+	mu    sync.RWMutex
+	trees map[model.ProcID]map[model.ProcID]hop
+}
+
+var _ model.Clock = (*Table)(nil)
+
+// A step leads from a process to one whose clock is known against it.
+type step struct {
+	to  model.ProcID
+	est *estimate
+}
+
+// A hop is the first step of the best route from a process to the root of a tree, and the uncertainty of the whole route.
+type hop struct {
+	step
+	total int64
+}
+
+// Finish makes the table of what the survey holds. The survey can go on growing, and makes other tables then.
+func (v *Survey) Finish(opt Options) *Table {
+	v.settleAll()
+	t := &Table{dict: v.dict, opt: opt, procs: make([]*process, len(v.procs)), llm: v.llm, leaked: map[model.TraceID]uint64{},
+		trees: map[model.ProcID]map[model.ProcID]hop{}}
+	t.start, t.end, t.ranged = v.extent.span()
+	for id, h := range v.leaked {
+		t.leaked[id] = h
+	}
+	t.stops.procs, t.stops.usual = make([]*stop, len(v.procs)), map[model.StrID]model.Opt{}
+	for stage, s := range v.allSeries() {
+		if s.N() >= enough {
+			t.stops.usual[stage] = model.Some(s.Quantile(990))
+		}
+	}
+	for id, p := range v.procs {
+		if p != nil {
+			facts := *p
+			facts.server = serverSpans{}
+			t.procs[id] = &facts
+			t.stops.procs[id] = stopOf(&p.server)
+		}
+	}
+	for pp, s := range v.samples {
+		pairs := slices.DeleteFunc(slices.Clone(s.pairs), func(p pair) bool {
+			x := p.suspect
+			return x != nil && t.stops.ended(x.proc, x.stage, x.end, x.dur, x.request, x.retrieved)
+		})
+		if len(pairs) > 0 {
+			t.estimates = append(t.estimates, estimateOf(pp, pairs))
+		}
+	}
+	slices.SortFunc(t.estimates, func(x, y *estimate) int {
+		return cmp.Or(t.byName(x.moved, y.moved), t.byName(x.reference, y.reference))
+	})
+	if !opt.NoSkew {
+		t.link()
+	}
+	return t
+}
+
+// settleAll brings the survey into the form that depends on its content alone.
+func (v *Survey) settleAll() {
+	v.prunePairs(maxPairs)
+	v.pruneLeaked()
+	for _, p := range v.procs {
+		if p != nil {
+			v.settle(&p.server)
+		}
+	}
+}
+
+// allSeries are the series of durations, by name of the stage.
+func (v *Survey) allSeries() map[model.StrID]*model.Series {
+	all := map[model.StrID]*model.Series{}
+	for stage, s := range v.stages {
+		if s != nil {
+			all[model.StrID(stage)] = s
+		}
+	}
+	for stage, s := range v.unknown {
+		all[stage] = s
+	}
+	return all
+}
+
+func (t *Table) byName(x, y model.ProcID) int {
+	return cmp.Compare(t.dict.Proc(x).Name, t.dict.Proc(y).Name)
+}
+
+// link fills steps.
+func (t *Table) link() {
+	for _, e := range t.estimates {
+		if !e.known() {
+			continue
+		}
+		for n := int(max(e.a, e.b)) + 1; len(t.steps) < n; {
+			t.steps = append(t.steps, nil)
+		}
+		t.steps[e.a] = append(t.steps[e.a], step{e.b, e})
+		t.steps[e.b] = append(t.steps[e.b], step{e.a, e})
+	}
+}
+
+// Routed reports whether the clock of a process is known against any other (R5.5).
+func (t *Table) Routed(p model.ProcID) bool { return int(p) < len(t.steps) && len(t.steps[p]) > 0 }
+
+// Shift is what must be added to an instant of process from, near at on its own clock, to read it on the clock of process to, and how far
+// that may be wrong: the sum along the route of least uncertainty (R5.5). Without a route it is 0 and ok is false.
+func (t *Table) Shift(from, to model.ProcID, at model.Time) (shift, uncertainty time.Duration, ok bool) {
+	if from == to {
+		return 0, 0, true
+	}
+	if !t.Routed(from) || !t.Routed(to) {
+		return 0, 0, false
+	}
+	tree := t.tree(to)
+	now := int64(at)
+	for p := from; p != to; {
+		h, ok := tree[p]
+		if !ok {
+			return 0, 0, false
+		}
+		d, u := h.est.across(p, now)
+		now += d
+		uncertainty += time.Duration(u)
+		p = h.to
+	}
+	return time.Duration(now - int64(at)), uncertainty, true
+}
+
+// across is what must be added to an instant of one of the two processes to read it on the clock of the other.
+func (e *estimate) across(from model.ProcID, at int64) (shift, uncertainty int64) {
+	if from == e.b {
+		shift, uncertainty, _ = e.at(at)
+		return shift, uncertainty
+	}
+	// The offset is known by instants of b's clock. Each turn brings the instant nearer by the drift, a factor of 1 000 at least.
+	for range 4 {
+		shift, uncertainty, _ = e.at(at - shift)
+	}
+	return -shift, uncertainty
+}
+
+// tree are the best routes to a process, worked out when first asked for: the sum of the widest uncertainties is the smallest, then the names
+// of the next processes.
+func (t *Table) tree(root model.ProcID) map[model.ProcID]hop {
+	t.mu.RLock()
+	tree := t.trees[root]
+	t.mu.RUnlock()
+	if tree != nil {
+		return tree
+	}
+	tree = t.growTree(root)
+	t.mu.Lock()
+	t.trees[root] = tree
+	t.mu.Unlock()
+	return tree
+}
+
+// growTree is Dijkstra's algorithm. Steps that wait are kept in order; a process waits once for each way to it that was better than those before.
+func (t *Table) growTree(root model.ProcID) map[model.ProcID]hop {
+	type way struct {
+		from model.ProcID
+		hop
+	}
+	byTotal := func(x, y way) int {
+		return cmp.Or(cmp.Compare(x.total, y.total), t.byName(x.from, y.from), t.byName(x.to, y.to))
+	}
+	tree, best := map[model.ProcID]hop{}, map[model.ProcID]int64{}
+	var waiting []way
+	p, total := root, int64(0)
+	for {
+		for _, s := range t.steps[p] {
+			sum := total + s.est.width
+			if old, ok := best[s.to]; s.to == root || ok && old < sum {
+				continue
+			}
+			best[s.to] = sum
+			w := way{s.to, hop{step{p, s.est}, sum}}
+			i, _ := slices.BinarySearchFunc(waiting, w, func(x, y way) int { return -byTotal(x, y) })
+			waiting = slices.Insert(waiting, i, w)
+		}
+		for len(waiting) > 0 {
+			if _, done := tree[waiting[len(waiting)-1].from]; !done {
+				break
+			}
+			waiting = waiting[:len(waiting)-1]
+		}
+		if len(waiting) == 0 {
+			return tree
+		}
+		w := waiting[len(waiting)-1] // the least comes last
+		waiting = waiting[:len(waiting)-1]
+		tree[w.from] = w.hop
+		p, total = w.from, w.total
+	}
+}
+
+// Shutdown reports whether a cleaned span was ended because its process was stopped (R4.30): request is the XXH64 of its request's id,
+// retrieved says that a retrieve of the request began inside it. Times are raw.
+func (t *Table) Shutdown(s *model.Span, request uint64, retrieved bool) bool {
+	return couldBeStopped(s) && t.stops.ended(s.Proc, s.StageKey, s.RawEnd, s.Dur(), request, retrieved)
+}
+
+// Range is the first start and the last end of the capture's timed spans, raw, without outliers (R8.8); ok is false when there are none.
+func (t *Table) Range() (start, end model.Time, ok bool) { return t.start, t.end, t.ranged }
+
+// LLMStarts are the raw starts of the first and the last llm_request (R7.11); ok is false when there are none.
+func (t *Table) LLMStarts() (first, last model.Time, ok bool) {
+	return t.llm.first, t.llm.last, t.llm.first != 0
+}
+
+// Model is the only model that spans of a process named, "" when there were none or several (R4.29).
+func (t *Table) Model(p model.ProcID) string {
+	if int(p) >= len(t.procs) || t.procs[p] == nil {
+		return ""
+	}
+	return t.procs[p].models.name
+}
+
+// Instants are the first and the last raw instant of a process's timed spans; ok is false when there are none.
+func (t *Table) Instants(p model.ProcID) (first, last model.Time, ok bool) {
+	if int(p) >= len(t.procs) || t.procs[p] == nil || !t.procs[p].seen {
+		return 0, 0, false
+	}
+	return t.procs[p].first, t.procs[p].last, true
+}
+
+// Unrelated reports whether a trace was marked as holding unrelated keys (R2.2).
+func (t *Table) Unrelated(trace model.TraceID) bool {
+	_, marked := t.leaked[trace]
+	return marked
+}
+
+// A Row is one line of the clock section (R5.8): what is known of the clock of a process against that of a reference.
+type Row struct {
+	Process, Reference model.ProcID
+	Offset             model.Opt // what must be added to an instant of the process, ns; unknown where the basis gives none
+	Uncertainty        model.Opt // ns
+	DriftPPM           float64   // how the offset grows, ns per ms, rounded to 0.001; means something where Offset is known
+	Pairs              int64     // in the sample
+	Disagreeing        int64     // of those
+	Basis              Basis
+}
+
+// Clocks are the rows of all processes that pairs of spans join, in order of (process, reference), with the offset at the middle of the
+// capture (R5.8).
+func (t *Table) Clocks() []Row {
+	rows := make([]Row, 0, len(t.estimates))
+	for _, e := range t.estimates {
+		rows = append(rows, t.row(e, e.moved, e.reference))
+	}
+	return rows
+}
+
+// Against are the rows of some processes against one of them, in order of their names: directly known, or over a route, or not.
+func (t *Table) Against(reference model.ProcID, processes []model.ProcID) []Row {
+	rows := make([]Row, 0, len(processes))
+	for _, p := range processes {
+		if p != reference {
+			rows = append(rows, t.against(p, reference))
+		}
+	}
+	slices.SortFunc(rows, func(x, y Row) int { return t.byName(x.Process, y.Process) })
+	return rows
+}
+
+func (t *Table) against(p, reference model.ProcID) Row {
+	direct := slices.IndexFunc(t.estimates, func(e *estimate) bool {
+		return e.a == p && e.b == reference || e.b == p && e.a == reference
+	})
+	first, routed := hop{}, false
+	if t.Routed(p) && t.Routed(reference) {
+		first, routed = t.tree(reference)[p]
+	}
+	if !routed && direct < 0 {
+		return Row{Process: p, Reference: reference}
+	}
+	if !routed || first.to == reference {
+		if routed {
+			return t.row(first.est, p, reference)
+		}
+		return t.row(t.estimates[direct], p, reference)
+	}
+	row := Row{Process: p, Reference: reference, Basis: BasisRoute, Pairs: math.MaxInt64}
+	shift, uncertainty, _ := t.Shift(p, reference, t.middle())
+	row.Offset, row.Uncertainty = model.Some(int64(shift)), model.Some(int64(uncertainty))
+	for at := p; at != reference; {
+		h := t.tree(reference)[at]
+		part := t.row(h.est, at, h.to)
+		row.DriftPPM += part.DriftPPM
+		row.Pairs = min(row.Pairs, part.Pairs) // a route is as good as its weakest step
+		row.Disagreeing += part.Disagreeing
+		at = h.to
+	}
+	row.DriftPPM = thousandths(row.DriftPPM)
+	return row
+}
+
+// row is an estimate as a line, read from one of its processes to the other.
+func (t *Table) row(e *estimate, process, reference model.ProcID) Row {
+	row := Row{Process: process, Reference: reference, Pairs: e.pairs, Disagreeing: e.disagreeing}
+	if t.opt.NoSkew {
+		row.Offset = model.Some(0)
+		return row
+	}
+	if !e.known() {
+		return row
+	}
+	row.Basis = e.basis
+	shift, uncertainty := e.across(process, int64(t.middle()))
+	row.Offset, row.Uncertainty = model.Some(shift), model.Some(uncertainty)
+	_, _, drift := e.at(int64(t.middle()))
+	if process == e.a {
+		drift = -drift
+	}
+	row.DriftPPM = thousandths(drift * 1e6)
+	return row
+}
+
+func thousandths(x float64) float64 { return math.Round(x*1000)/1000 + 0 } // + 0: no −0
+
+// middle is the middle of the capture.
+func (t *Table) middle() model.Time {
+	return t.start + model.Time((uint64(t.end)-uint64(t.start))/2)
+}
+
+// Disagreeing are the processes that were to be moved to the clock of another against which more than one pair in twenty disagrees, or most
+// intervals are empty (finding clock_disagreement), in order of their names.
+func (t *Table) Disagreeing() []model.ProcID {
+	var out []model.ProcID
+	for _, e := range t.estimates {
+		if e.pairs >= fewestPairs && e.disagrees() && (len(out) == 0 || out[len(out)-1] != e.moved) {
+			out = append(out, e.moved)
+		}
+	}
+	return out
+}
