@@ -1,7 +1,9 @@
 package model
 
 import (
+	"encoding/binary"
 	"math"
+	"math/bits"
 	"strconv"
 	"strings"
 )
@@ -234,16 +236,48 @@ var Attrs = [NumAttrs]AttrInfo{
 	AttrDeviceIndex:    {"device_index", Number, "", bars},
 }
 
-var attrByName = func() map[string]AttrKey {
-	m := make(map[string]AttrKey, NumAttrs)
-	for k := AttrNone + 1; k < NumAttrs; k++ {
-		m[Attrs[k].Name] = k
+// attrSlots is a perfect hash of the names of the table: every attribute of every span is looked up here, most of them in vain.
+// attrSeed is the first seed under which no two names share a slot.
+var attrSlots, attrSeed = func() (slots [1 << attrBits]AttrKey, seed uint64) {
+next:
+	for seed = 1; ; seed++ {
+		clear(slots[:])
+		for k := AttrNone + 1; k < NumAttrs; k++ {
+			slot := &slots[attrSlot([]byte(Attrs[k].Name), seed)]
+			if *slot != AttrNone {
+				continue next
+			}
+			*slot = k
+		}
+		return slots, seed
 	}
-	return m
 }()
 
+const attrBits = 11
+
+// attrSlot hashes the length, the first and the last bytes of a name.
+func attrSlot(name []byte, seed uint64) uint64 {
+	var head, tail uint64
+	switch n := len(name); {
+	case n >= 8:
+		head, tail = binary.LittleEndian.Uint64(name), binary.LittleEndian.Uint64(name[n-8:])
+	case n >= 4:
+		head, tail = uint64(binary.LittleEndian.Uint32(name)), uint64(binary.LittleEndian.Uint32(name[n-4:]))
+	case n > 0:
+		head, tail = uint64(name[0]), uint64(name[n-1])<<8|uint64(name[n/2])
+	}
+	const odd = 0x9e3779b97f4a7c15
+	high, low := bits.Mul64(head^seed*odd, tail^uint64(len(name))*odd)
+	return (high ^ low) >> (64 - attrBits)
+}
+
 // AttrOf is the attribute of the table with a name, AttrNone for another.
-func AttrOf(name []byte) AttrKey { return attrByName[string(name)] }
+func AttrOf(name []byte) AttrKey {
+	if k := attrSlots[attrSlot(name, attrSeed)]; Attrs[k].Name == string(name) {
+		return k // of "" the slot may be empty: AttrNone, which has that name
+	}
+	return AttrNone
+}
 
 // attrsOfStage[s] is a set of the attributes that the table names for a stage.
 var attrsOfStage = func() (sets [NumStages][2]uint64) {
