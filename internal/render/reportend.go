@@ -164,12 +164,16 @@ func reportClock(p *Page, d *report.Document) {
 		p.Say("All from one clock.")
 		return
 	}
+	p.Table(clockTable(d.Clock))
+}
+
+func clockTable(clocks []report.Clock) *Table {
 	t := &Table{Columns: []Column{{Name: "process", Shrink: true}, {Name: "against", Shrink: true}, {Name: "offset", Kind: Time}, {Name: "±", Kind: Time}, {Name: "ppm", Kind: Ratio, Drop: 2},
 		{Name: "pairs", Kind: Tally, Drop: 1}, {Name: "disagree", Kind: Tally, Drop: 1}, {Name: "basis"}}}
-	for _, c := range d.Clock {
+	for _, c := range clocks {
 		t.Add(Word(c.Process), Word(c.Reference), Known(c.OffsetNS), Known(c.UncertaintyNS), KnownFloat(c.DriftPPM), Of(c.Pairs), Of(c.Disagreeing), Word(c.Basis))
 	}
-	p.Table(t)
+	return t
 }
 
 func reportQuality(p *Page, d *report.Document) {
