@@ -25,6 +25,7 @@ type Loads struct {
 	Passes      []Pass
 	Overlapping bool // two passes of a rank overlap
 	Verdict     model.Verdict
+	Double      []int32   // indices of the passes of the rank and attempt that the verdict is of; of several the first rank's
 	Written     model.Opt // tokens a rank wrote in the last attempt with a pass, the largest of the ranks; not cut to the hits
 	Wasted      model.Opt // tokens written beyond the hits, over all attempts; unknown where hits are
 
@@ -48,7 +49,7 @@ type written struct {
 
 func (sp *Splitter) loads() {
 	l := &sp.out.Loads
-	*l = Loads{Passes: l.Passes[:0], NewTrace: l.NewTrace[:0], Delays: l.Delays[:0], Starts: sp.req.Attempts(&sp.attempts)}
+	*l = Loads{Passes: l.Passes[:0], Double: l.Double[:0], NewTrace: l.NewTrace[:0], Delays: l.Delays[:0], Starts: sp.req.Attempts(&sp.attempts)}
 	sp.passes()
 	l.Attempts = len(l.Starts)
 	if l.Attempts == 0 && len(l.Passes) > 0 {
@@ -180,7 +181,10 @@ func (sp *Splitter) verdict() {
 				v = model.LoadNoopThenFull // only the server was recorded: the first pass left nothing
 			}
 		}
-		l.Verdict = max(l.Verdict, v)
+		if v > l.Verdict {
+			l.Verdict = v
+			l.Double = append(l.Double[:0], rest[:n]...)
+		}
 		sp.addWritten(rest[:n])
 		rest = rest[n:]
 	}

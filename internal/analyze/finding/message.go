@@ -1,0 +1,190 @@
+package finding
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cbtrace/cbtrace/internal/model"
+)
+
+// count is a number of things: "1 span", "2 spans".
+func count[T int | int64](n T, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// length is a duration with four digits: "52.35 ms".
+func length(d time.Duration) string {
+	for _, u := range [...]struct {
+		name string
+		size time.Duration
+	}{{"s", time.Second}, {"ms", time.Millisecond}, {"µs", time.Microsecond}} {
+		if d >= u.size || d <= -u.size {
+			return strconv.FormatFloat(float64(d)/float64(u.size), 'g', significantDigit, 64) + " " + u.name
+		}
+	}
+	return strconv.FormatInt(int64(d), 10) + " ns"
+}
+
+// most is the largest number that spans give under any of the keys.
+func most(spans []*model.Span, keys ...model.AttrKey) int64 {
+	n := int64(0)
+	for _, s := range spans {
+		for _, k := range keys {
+			n = max(n, s.Count(k))
+		}
+	}
+	return n
+}
+
+func verb(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+func sayOrphan(d *Detector, spans []*model.Span) string {
+	return count(len(spans), "span") + verb(len(spans), " names", " name") + " a parent that is not in the request."
+}
+
+func sayNegative(d *Detector, spans []*model.Span) string {
+	back := time.Duration(0)
+	for _, s := range spans {
+		back = max(back, -s.Dur())
+	}
+	return fmt.Sprintf("%s %s before the start, by up to %s.", count(len(spans), "span"), verb(len(spans), "ends", "end"), length(back))
+}
+
+func sayDuplicateRoot(d *Detector, spans []*model.Span) string {
+	return fmt.Sprintf("%s share stage and process with another, and not each holds a lookup of its own.", count(len(spans), "root"))
+}
+
+func sayReused(d *Detector, spans []*model.Span) string {
+	return "This is a further execution under an id that was used before."
+}
+
+func sayAmbiguous(d *Detector, spans []*model.Span) string {
+	return "The external id of this llm_request fits several internal ids; it was joined with none of them."
+}
+
+func sayShutdown(d *Detector, spans []*model.Span) string {
+	longest := time.Duration(0)
+	for _, s := range spans {
+		longest = max(longest, s.Dur())
+	}
+	return fmt.Sprintf("%s ended with %s process, after up to %s (inferred).", count(len(spans), "span"), verb(len(spans), "its", "their"), length(longest))
+}
+
+func sayEarlyExit(d *Detector, spans []*model.Span) string {
+	reason := d.in.Split.Hits.EarlyExit
+	if reason == "" {
+		return "The lookup ended before it searched: the server had no GPU context."
+	}
+	if len(reason) > maxReason {
+		reason = strings.ToValidUTF8(reason[:maxReason], "") + "…"
+	}
+	return fmt.Sprintf("The lookup ended before it searched: %q.", reason)
+}
+
+func sayStale(d *Detector, spans []*model.Span) string {
+	return fmt.Sprintf("%s matched but no longer stored.", count(most(spans, model.AttrStaleChunks, model.AttrStale), "chunk"))
+}
+
+func sayDropped(d *Detector, spans []*model.Span) string {
+	return fmt.Sprintf("%s found but not written, in one scatter.", count(most(spans, model.AttrDropped), "chunk"))
+}
+
+func sayTimeout(d *Detector, spans []*model.Span) string {
+	return fmt.Sprintf("%s timed out; only local chunks counted.", count(len(spans), "match step"))
+}
+
+func sayRankNotOK(d *Detector, spans []*model.Span) string {
+	return fmt.Sprintf("%s %s per_rank_ok false.", count(len(spans), "span"), verb(len(spans), "says", "say"))
+}
+
+func sayRankMismatch(d *Detector, spans []*model.Span) string {
+	return fmt.Sprintf("%s of %d loaded.", count(len(d.ranks), "rank"), d.world)
+}
+
+func sayIdentity(d *Detector, spans []*model.Span) string {
+	h := &d.in.Split.Hits
+	return fmt.Sprintf("hit_tokens is %d, its parts add up to %d: off by %+d.", h.Hit.V, h.Parts, h.Hit.V-h.Parts)
+}
+
+func sayMissing(d *Detector, spans []*model.Span) string {
+	return count(len(spans), "cb.execute") + " without cb.model_forward."
+}
+
+func sayRetrieveFailed(d *Detector, spans []*model.Span) string {
+	return count(len(spans), "retrieve") + " failed."
+}
+
+func sayError(d *Detector, spans []*model.Span) string {
+	return fmt.Sprintf("%s %s status ERROR.", count(len(spans), "span"), verb(len(spans), "has", "have"))
+}
+
+func sayRelookup(d *Detector, spans []*model.Span) string {
+	return fmt.Sprintf("Looked up and loaded in %d attempts.", d.in.Split.Loads.Attempts)
+}
+
+func sayDouble(d *Detector, spans []*model.Span) string {
+	l, hit := &d.in.Split.Loads, d.in.Split.Hits.Hit
+	if len(l.Double) == 1 {
+		return "The load began in another trace after the server's request had ended: a pass before it left nothing."
+	}
+	var b strings.Builder
+	for i, n := range l.Double {
+		switch p := &l.Passes[n]; {
+		case i == maxPasses:
+			b.WriteString(" + …")
+		case i > maxPasses:
+		case p.Written.OK:
+			fmt.Fprintf(&b, " + %d", p.Written.V)
+		default:
+			b.WriteString(" + ?")
+		}
+	}
+	s := fmt.Sprintf("%d passes of one rank wrote %s tokens", len(l.Double), b.String()[len(" + "):])
+	if hit.OK {
+		s += fmt.Sprintf(" where %d were found", hit.V)
+	}
+	if l.Wasted.V > 0 {
+		s += fmt.Sprintf("; %d of all tokens written were for nothing", l.Wasted.V)
+	}
+	return s + "."
+}
+
+func sayNewTrace(d *Detector, spans []*model.Span) string {
+	return fmt.Sprintf("%s in another trace than the server's cb.request before %s.", count(len(spans), "retrieve"), verb(len(spans), "it", "them"))
+}
+
+func sayLatePoll(d *Detector, spans []*model.Span) string {
+	sp := d.in.Split
+	for i := range sp.Lookups {
+		if l := &sp.Lookups[i]; late(l) {
+			s := fmt.Sprintf("The answer waited %s for the last poll, where %s is usual between polls", length(time.Duration(l.Overshoot.V)), length(time.Duration(l.PollInterval.V)))
+			if l.PollsInferred {
+				s += " (inferred, there are no poll lines)"
+			}
+			return s + "."
+		}
+	}
+	return ""
+}
+
+func sayDeadline(d *Detector, spans []*model.Span) string {
+	longest := int64(0)
+	for i := range d.in.Split.Loads.Delays {
+		longest = max(longest, d.in.Split.Loads.Delays[i].NS)
+	}
+	return fmt.Sprintf("The load began %s after the lookup had ended; the deadline is %s.", length(time.Duration(longest)), length(d.in.Deadline))
+}
+
+func sayTail(d *Detector, spans []*model.Span) string {
+	return fmt.Sprintf("Background work ran %s past a window of %s.", length(d.req.Tail), length(d.req.Window()))
+}
