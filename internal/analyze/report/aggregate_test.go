@@ -9,6 +9,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"github.com/cbtrace/cbtrace/internal/analyze/finding"
 	"github.com/cbtrace/cbtrace/internal/model"
 )
 
@@ -35,7 +36,7 @@ func randomRow(rnd *rand.Rand, dict *model.Dict, i int) *model.Row {
 	if rnd.IntN(10) == 0 {
 		r.Flags = model.RowFlags(rnd.IntN(1 << 11))
 	}
-	r.Findings = model.FindingSet(rnd.Uint64()&rnd.Uint64()&rnd.Uint64()) & (1<<findClockDisagreement - 1)
+	r.Findings = model.FindingSet(rnd.Uint64()&rnd.Uint64()&rnd.Uint64()) & (1<<finding.ClockDisagreement - 1)
 	r.TTFT, r.Queue, r.Decode, r.PromptTokens, r.CompletionTokens = opt(second), opt(second), opt(second), opt(1<<14), opt(200)
 	r.TTFTTotal = r.TTFT
 	r.Model, r.Instance = fmt.Sprintf("m%d", rnd.IntN(3)), fmt.Sprintf("i%d", rnd.IntN(400))

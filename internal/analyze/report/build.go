@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cbtrace/cbtrace/internal/analyze/finding"
 	"github.com/cbtrace/cbtrace/internal/model"
 )
 
@@ -48,7 +49,7 @@ func (a *Aggregate) decide() (d Decision, t *tally) {
 		t.merge(a.main)
 		t.merge(a.rest)
 	}
-	d.MissingStage = t.notLoaded.missing()
+	d.MissingStage = finding.LoadIsMissing(t.notLoaded.loaded, t.notLoaded.bare)
 	d.ByTTFT = t.ttft.N() > 0 && 2*t.ttft.N() >= t.latency.N()
 	return d, t
 }
@@ -161,45 +162,43 @@ func (t *tally) doubleLoadResults() DoubleLoads {
 	return d
 }
 
-// dualShare is how many of a stage's sightings must pair, in percent (finding dual_mismatch).
-const dualShare = 90
-
 // findingResults lists what the requests show, and what shows in their sums (VOCABULARY 5, scope c).
 func (t *tally) findingResults(c *Capture, d Decision) []Finding {
-	out := []Finding{}
+	out, severity := []Finding{}, map[string]finding.Severity{}
 	see := func(number int, n int64, exemplars top) {
 		if n > 0 {
-			out = append(out, newFinding(number, n, exemplars.ids()))
+			info := &finding.Registry[number]
+			severity[info.Code] = info.Severity
+			out = append(out, Finding{info.Code, info.Scope.String(), info.Severity.String(), n, exemplars.ids()})
 		}
 	}
 	for number := range t.findings {
 		f := t.findings[number]
-		if number == findMissingStage && d.MissingStage {
+		if number == finding.MissingStage && d.MissingStage {
 			f.exemplars = slices.Clone(f.exemplars)
 			f.merge(&t.notLoaded.unseen)
 		}
 		see(number, f.n, f.exemplars)
 	}
-	see(findClockDisagreement, c.Disagree, t.disagreeing.exemplars)
 	mismatched, incomplete := int64(0), int64(0)
 	for _, s := range t.dual {
-		if s.pairs*100 < s.least*dualShare {
+		if finding.DualMismatches(s) {
 			mismatched++
 		}
 	}
 	for i := range c.Inputs {
-		if c.Inputs[i].Truncated || c.Inputs[i].Gaps > 0 {
+		if finding.Incomplete(finding.InputState{Gaps: c.Inputs[i].Gaps, Truncated: c.Inputs[i].Truncated}) {
 			incomplete++
 		}
 	}
-	see(findDualMismatch, mismatched, t.mismatched.exemplars)
-	see(findCaptureIncomplete, incomplete, nil)
-	if !c.LLM && t.requests > 0 {
-		see(findNoLLMRequest, 1, nil)
+	see(finding.ClockDisagreement, c.Disagree, t.disagreeing.exemplars)
+	see(finding.DualMismatch, mismatched, t.mismatched.exemplars)
+	see(finding.CaptureIncomplete, incomplete, nil)
+	if !c.LLM && finding.LacksLLMRequests(t.requests, t.llm) {
+		see(finding.NoLLMRequest, 1, nil)
 	}
-	rank := map[string]int{"error": 0, "warning": 1, "note": 2}
 	slices.SortFunc(out, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(rank[a.Severity], rank[b.Severity]), cmp.Compare(b.Count, a.Count), strings.Compare(a.Code, b.Code))
+		return cmp.Or(cmp.Compare(severity[a.Code], severity[b.Code]), cmp.Compare(b.Count, a.Count), strings.Compare(a.Code, b.Code))
 	})
 	return out
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cbtrace/cbtrace/internal/analyze/finding"
 	"github.com/cbtrace/cbtrace/internal/model"
 )
 
@@ -232,7 +233,7 @@ func TestMissingStage(t *testing.T) {
 			r := rowOf(fmt.Sprint("bare", i), 1, int64(10+i))
 			r.Flags |= model.RowHitsNotLoaded
 			if i == 0 { // counted already, for another reason
-				r.Findings |= 1 << findMissingStage
+				r.Findings |= 1 << finding.MissingStage
 				r.Flags &^= model.RowComplete
 			}
 			rows = append(rows, r)
@@ -263,7 +264,7 @@ func TestOther(t *testing.T) {
 // R7.11: failed is any of the three, once; reasons are those of failed requests.
 func TestFailed(t *testing.T) {
 	both := rowOf("both", 1, 1)
-	both.Findings = 1<<findRetrieveFailed | 1<<findRequestError
+	both.Findings = 1<<finding.RetrieveFailed | 1<<finding.RequestError
 	both.ErrorCodes, both.Hits.EarlyExit = []string{"timeout"}, "no_gpu_context"
 	aborted := rowOf("aborted", 1, 1)
 	aborted.Flags |= model.RowAborted
@@ -329,7 +330,7 @@ func TestBlendAndTransfers(t *testing.T) {
 // R7.14: errors first, then by count, then by code. What is of the capture counts stages, processes and inputs.
 func TestFindings(t *testing.T) {
 	var rows []*model.Row
-	for i, set := range []model.FindingSet{1<<findRequestError | 1, 1, 1, 0} {
+	for i, set := range []model.FindingSet{1<<finding.RequestError | 1, 1, 1, 0} {
 		r := rowOf(fmt.Sprint("r", i), 1, int64(i+1))
 		r.Findings = set
 		rows = append(rows, r)

@@ -3,6 +3,7 @@ package report
 import (
 	"math/bits"
 
+	"github.com/cbtrace/cbtrace/internal/analyze/finding"
 	"github.com/cbtrace/cbtrace/internal/model"
 )
 
@@ -34,7 +35,7 @@ type tally struct {
 	buckets     buckets
 	findings    [64]findingSum
 	notLoaded   notLoadedSums
-	dual        [model.NumStages]dualSum
+	dual        [model.NumStages]finding.DualStage
 	disagreeing findingSum // requests with clock pairs that disagree
 	mismatched  findingSum // requests with a stage seen both ways of which not all pair
 	slowest     slowest
@@ -70,7 +71,7 @@ func (n *notLoadedSums) add(r *model.Row) {
 		n.loaded++
 	case r.Flags&model.RowHitsNotLoaded != 0:
 		n.bare++
-		if !r.Findings.Has(findMissingStage) {
+		if !r.Findings.Has(finding.MissingStage) {
 			n.unseen.add(r)
 			if r.Flags&model.RowComplete != 0 {
 				n.complete++
@@ -86,14 +87,6 @@ func (n *notLoadedSums) merge(o *notLoadedSums) {
 	n.complete += o.complete
 }
 
-// missing reports whether requests that loaded nothing lack a stage: at least nine of ten of such requests have one.
-func (n *notLoadedSums) missing() bool {
-	return n.bare > 0 && n.loaded*10 >= 9*(n.loaded+n.bare)
-}
-
-// A dualSum counts sightings of a stage by spans and by lines, in requests that have both (finding dual_mismatch).
-type dualSum struct{ least, pairs int64 }
-
 // failureSums are R7.11.
 type failureSums struct {
 	requests, retrieve, status, aborted int64 // requests: with any of the three, once
@@ -101,7 +94,7 @@ type failureSums struct {
 }
 
 func (f *failureSums) add(r *model.Row) bool {
-	retrieve, status, aborted := r.Findings.Has(findRetrieveFailed), r.Findings.Has(findRequestError), r.Flags&model.RowAborted != 0
+	retrieve, status, aborted := r.Findings.Has(finding.RetrieveFailed), r.Findings.Has(finding.RequestError), r.Flags&model.RowAborted != 0
 	for _, x := range [...]struct {
 		is bool
 		n  *int64
@@ -202,7 +195,9 @@ func (t *tally) add(r *model.Row) {
 	failed := t.failures.add(r)
 	t.addLoad(r, failed)
 	for set := uint64(r.Findings); set != 0; set &= set - 1 {
-		t.findings[bits.TrailingZeros64(set)].add(r)
+		if n := bits.TrailingZeros64(set); n < finding.NumFindings {
+			t.findings[n].add(r)
+		}
 	}
 	t.notLoaded.add(r)
 	t.addSightings(r)
@@ -262,8 +257,8 @@ func (t *tally) addSightings(r *model.Row) {
 	odd := false
 	for s := range r.StageSpans {
 		if least := min(r.StageSpans[s], r.StageLines[s]); least > 0 {
-			t.dual[s].least += int64(least)
-			t.dual[s].pairs += int64(r.StagePairs[s])
+			t.dual[s].Fewer += int64(least)
+			t.dual[s].Paired += int64(r.StagePairs[s])
 			odd = odd || r.StagePairs[s] < least
 		}
 	}
@@ -316,8 +311,8 @@ func (t *tally) merge(o *tally) {
 	}
 	t.notLoaded.merge(&o.notLoaded)
 	for i, d := range o.dual {
-		t.dual[i].least += d.least
-		t.dual[i].pairs += d.pairs
+		t.dual[i].Fewer += d.Fewer
+		t.dual[i].Paired += d.Paired
 	}
 	t.disagreeing.merge(&o.disagreeing)
 	t.mismatched.merge(&o.mismatched)

@@ -1,12 +1,16 @@
 package schema
 
-import "github.com/cbtrace/cbtrace/internal/analyze/report"
+import (
+	"github.com/cbtrace/cbtrace/internal/analyze/inspect"
+	"github.com/cbtrace/cbtrace/internal/analyze/report"
+)
 
 // Documents are the documents that commands print, by command.
 var Documents = []struct {
 	Command string
 	Doc     any
 }{
+	{"inspect", inspect.Document{}}, // with --all an array of these
 	{"report", report.Document{}},
 }
 

@@ -48,6 +48,32 @@ var promised = map[string]map[string]string{"report": {
 		"unknown_stages joins open_copies coalesced dual",
 	"Join":         "from to by n",
 	"BucketResult": "start_unix_ns duration_ns requests p50_ns p95_ns hit_rate failed ttft_p50_ns ttft_p95_ns load",
+}, "inspect": {
+	"Document":     "schema request window tail_ns spans critical_path lookup hits loads blend transfers findings clock quality",
+	"Request":      "id external_id key traces model root_stage root_duration_ns ttft_ns queue_ns prefill_ns decode_ns prompt_tokens completion_tokens",
+	"Window":       "start_unix_ns duration_ns uncertainty_ns",
+	"Span":         "id trace parent original_parent edge stage name owner process class start_ns raw_start_unix_ns duration_ns self_ns critical_ns attributes sources flags",
+	"Source":       "file format line offset joined",
+	"CriticalPath": "total_ns segments by_stage by_bound ttft",
+	"Segment":      "kind stage span during start_ns duration_ns bound",
+	"StageTime":    "stage ns share drag_ns",
+	"BoundTime":    "bound ns",
+	"TTFTPath":     "total_ns by_stage by_bound",
+	"Lookup": "rpc_ns submit_ns l2_load_ns l2_load_min_ns server_other_ns poll_wait_ns server_ns wait_ns legs n_polls poll_max_interval_ns overshoot_ns " +
+		"basis",
+	"Leg": "stage ns",
+	"Hits": "requested_tokens hit_tokens hit_rate class prefix_tokens segmented_prefix_tokens non_prefix_tokens l1_tokens l2_tokens l1_keys l2_keys " +
+		"written_tokens effective_reuse shortfall_tokens early_exit_reason",
+	"Loads": "attempts overlapping passes verdict wasted_tokens",
+	"Pass":  "attempt worker span start_ns duration_ns written_tokens",
+	"Blend": "l2_bytes l2_chunks l2_gbps matches table_hits probes l1_hits l2_misses scattered_tokens slot_writes prefix_chunks shifted_chunks " +
+		"dropped_chunks partial_blocks scatter_tokens_per_s imp_count recomp_ratio dispatch imp_empty",
+	"Transfer": "parent kernel_ns staging_ns idle_ns bytes staging_gbps first_unix_ns last_unix_ns",
+	"Finding":  "code severity message spans",
+	"Clock":    "process reference offset_ns uncertainty_ns drift_ppm pairs disagreeing basis",
+	"Quality": "spans_read records_read skipped duplicated conflicting unattributed orphaned adopted clipped outside cycles negative untimed open " +
+		"unknown_stages joins open_copies coalesced dual",
+	"Join": "from to by n",
 }}
 
 func TestDocumentsKeepTheirPromise(t *testing.T) {
