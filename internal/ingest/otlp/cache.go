@@ -2,86 +2,87 @@ package otlp
 
 import (
 	"bytes"
-	"encoding/binary"
 
+	"github.com/cbtrace/cbtrace/internal/ingest/decode"
 	"github.com/cbtrace/cbtrace/internal/ingest/jsonscan"
 	"github.com/cbtrace/cbtrace/internal/model"
 )
 
 // caches hold what repeats from value to value, for one dictionary and one family of files. All are bounded.
 type caches struct {
-	dict      *model.Dict
-	keepAll   bool
-	family    string
-	names     words
-	keys      keys
-	resources [slots]struct { // the last few, by the bytes of the object
-		raw []byte
-		id  model.ResID
-	}
-	oldest  int
-	none    model.ResID // the resource of spans without one
+	dict    *model.Dict
+	keepAll bool
+	family  string
+	names   decode.Words[model.StrID]
+	keys    decode.Words[model.AttrKey] // outside the table
+	recent  [4]known[model.ResID]       // the last resources, by the bytes of their objects
+	scopes  [4]known[model.StrID]
+	older   map[string]model.ResID // all of them
+	size    int                    // bytes in older
+	none    model.ResID            // the resource of spans without one
 	hasNone bool
-	scopes  [slots]struct {
-		raw []byte
-		id  model.StrID
-	}
-	oldestScope int
 }
 
-const slots = 8
+// maxResources bounds the bytes of resources that are remembered.
+const maxResources = 1 << 20
+
+// known is what the bytes of an object were found to mean.
+type known[ID any] struct {
+	raw []byte
+	id  ID
+}
+
+// find passes over the next value when it is one of those known. They are whole objects, so what begins with one is it.
+func find[ID any](s *jsonscan.Scanner, all *[4]known[ID]) (id ID, ok bool) {
+	for i := range all {
+		if len(all[i].raw) > 0 && s.Matches(all[i].raw) {
+			if i > 0 {
+				all[i], all[i-1] = all[i-1], all[i]
+				i--
+			}
+			return all[i].id, true
+		}
+	}
+	return id, false
+}
+
+// keep remembers what raw means, unless it has newlines, which Matches would not count.
+func keep[ID any](all *[4]known[ID], raw []byte, id ID) {
+	if newlines(raw) == 0 {
+		last := &all[len(all)-1]
+		last.raw, last.id = append(last.raw[:0], raw...), id
+	}
+}
 
 // bind forgets what was cached for another dictionary or another family of files.
 func (c *caches) bind(b *model.Batch, family string) {
 	if c.dict != b.Dict || c.keepAll != b.KeepAll || c.family != family {
-		*c = caches{dict: b.Dict, keepAll: b.KeepAll, family: family}
+		*c = caches{dict: b.Dict, keepAll: b.KeepAll, family: family, older: map[string]model.ResID{}}
 	}
 }
 
-// Words are cached by a hash of their length and ends, one word a slot.
-const wordSlots = 512
-
-func slot(p []byte) uint32 {
-	var head, tail uint64
-	switch n := len(p); {
-	case n >= 8:
-		head, tail = binary.LittleEndian.Uint64(p), binary.LittleEndian.Uint64(p[n-8:])
-	case n >= 4:
-		head, tail = uint64(binary.LittleEndian.Uint32(p)), uint64(binary.LittleEndian.Uint32(p[n-4:]))
-	case n > 0:
-		head, tail = uint64(p[0]), uint64(p[n-1])<<8|uint64(p[n/2])
+// name is the id of the name of a span.
+func (d *Decoder) name(text []byte) model.StrID {
+	id, ok := d.names.Find(text)
+	if !ok {
+		id = d.b.Names.Intern(text)
+		d.names.Keep(text, id)
 	}
-	h := (head ^ uint64(len(p))<<56) * 0x9e3779b97f4a7c15
-	h = (h ^ h>>29 ^ tail) * 0xbf58476d1ce4e5b9
-	return uint32(h>>40) % wordSlots
+	return id
 }
 
-// words is a cache in front of the Interner, for names.
-type words [wordSlots]struct {
-	text string
-	id   model.StrID
-}
-
-func (w *words) id(b *model.Batch, p []byte) model.StrID {
-	e := &w[slot(p)]
-	if e.text != string(p) {
-		e.id, e.text = b.Names.Intern(p), string(p)
+// key is what an attribute is kept under, AttrNone when it is not kept.
+func (d *Decoder) key(text []byte) model.AttrKey {
+	k := model.AttrOf(text)
+	if k != model.AttrNone || !d.keepAll {
+		return k
 	}
-	return e.id
-}
-
-// keys is a cache in front of Batch.Wants, for attribute keys.
-type keys [wordSlots]struct {
-	text string
-	id   model.AttrKey
-}
-
-func (w *keys) id(b *model.Batch, p []byte) model.AttrKey {
-	e := &w[slot(p)]
-	if e.text != string(p) || len(p) == 0 {
-		e.id, e.text = b.Wants(p), string(p)
+	k, ok := d.keys.Find(text)
+	if !ok {
+		k = d.b.Wants(text)
+		d.keys.Keep(text, k)
 	}
-	return e.id
+	return k
 }
 
 func (d *Decoder) noResource() model.ResID {
@@ -91,28 +92,30 @@ func (d *Decoder) noResource() model.ResID {
 	return d.none
 }
 
-// resource reads a Resource. One that was read before is known by its bytes: they are a whole object, so what begins with them is it.
+// resource reads a Resource. One that was read before is known by its bytes.
 func (d *Decoder) resource() model.ResID {
 	s := &d.s
 	if s.Kind() != jsonscan.Object {
 		s.Skip()
 		return d.noResource()
 	}
-	for i := range d.resources {
-		if c := &d.resources[i]; len(c.raw) > 0 && s.Matches(c.raw) {
-			return c.id
-		}
+	if id, ok := find(s, &d.recent); ok {
+		return id
 	}
 	raw := s.Raw()
 	if s.Err() != nil {
 		return d.noResource()
 	}
-	id := d.b.Dict.Resource(readResource(raw), d.family)
-	if newlines(raw) == 0 { // Matches counts none
-		c := &d.resources[d.oldest]
-		d.oldest = (d.oldest + 1) % slots
-		c.raw, c.id = append(c.raw[:0], raw...), id
+	id, ok := d.older[string(raw)]
+	if !ok {
+		id = d.b.Dict.Resource(readResource(raw), d.family)
+		if d.size += len(raw); d.size > maxResources {
+			clear(d.older)
+			d.size = len(raw)
+		}
+		d.older[string(raw)] = id
 	}
+	keep(&d.recent, raw, id)
 	return id
 }
 
@@ -205,10 +208,8 @@ func (d *Decoder) scopeName() (name model.StrID) {
 		s.Skip()
 		return 0
 	}
-	for i := range d.scopes {
-		if c := &d.scopes[i]; len(c.raw) > 0 && s.Matches(c.raw) {
-			return c.id
-		}
+	if id, ok := find(s, &d.scopes); ok {
+		return id
 	}
 	raw := s.Raw()
 	if s.Err() != nil {
@@ -224,11 +225,7 @@ func (d *Decoder) scopeName() (name model.StrID) {
 			name = d.b.Names.Intern(t)
 		}
 	}
-	if newlines(raw) == 0 {
-		c := &d.scopes[d.oldestScope]
-		d.oldestScope = (d.oldestScope + 1) % slots
-		c.raw, c.id = append(c.raw[:0], raw...), name
-	}
+	keep(&d.scopes, raw, name)
 	return name
 }
 

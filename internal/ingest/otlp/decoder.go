@@ -24,14 +24,12 @@ type Decoder struct {
 	rep *decode.Report
 
 	caches
-	res    model.ResID // of the spans that are read now
-	scope  model.StrID
-	problm error  // what is wrong with the span that is read now
-	late   string // a time of it that does not fit
-	text   []byte // text of a value under construction
-	quoted []byte
-	held   []byte // a key, while a value is read that holds keys
-	answer answer
+	res     model.ResID // of the spans that are read now
+	scope   model.StrID
+	problem error  // what is wrong with the span that is read now
+	late    string // a time of it that does not fit
+	text    []byte // text of a value under construction
+	answer  answer
 }
 
 // An answer is what the top level of a value said.

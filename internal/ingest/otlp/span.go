@@ -28,7 +28,8 @@ func (d *Decoder) span() {
 	}
 	r := d.b.Begin()
 	r.File, r.Pos, r.Res, r.Scope = d.blk.File, d.line(line), d.res, d.scope
-	d.problm, d.late = nil, ""
+	d.problem, d.late = nil, ""
+	d.exact(r)
 	for key, ok := s.Key(); ok; key, ok = s.Key() {
 		switch string(key) {
 		case "traceId", "trace_id":
@@ -45,7 +46,7 @@ func (d *Decoder) span() {
 			}
 		case "name":
 			if t, ok := s.Text(); ok {
-				r.Name = d.names.id(d.b, t)
+				r.Name = d.name(t)
 			}
 		case "kind":
 			r.Kind = d.kind()
@@ -63,9 +64,9 @@ func (d *Decoder) span() {
 			s.Skip()
 		}
 	}
-	if d.problm != nil {
+	if d.problem != nil {
 		d.b.Drop()
-		d.rep.Skip(d.line(line), d.offset(pos), fmt.Errorf("span: %w", d.problm))
+		d.rep.Skip(d.line(line), d.offset(pos), fmt.Errorf("span: %w", d.problem))
 		return
 	}
 	d.b.End()
@@ -75,8 +76,8 @@ func (d *Decoder) span() {
 }
 
 func (d *Decoder) wrong(what string, err error) {
-	if d.problm == nil {
-		d.problm = fmt.Errorf("%s: %w", what, err)
+	if d.problem == nil {
+		d.problem = fmt.Errorf("%s: %w", what, err)
 	}
 }
 

@@ -22,7 +22,7 @@ func (d *Decoder) attributes() {
 // attribute reads a KeyValue. A value that stands before its key is read again when the key is known.
 func (d *Decoder) attribute() {
 	s := &d.s
-	if !s.Object() {
+	if d.exactAttribute() || !s.Object() {
 		return
 	}
 	k, known := model.AttrNone, false
@@ -31,7 +31,7 @@ func (d *Decoder) attribute() {
 		switch {
 		case string(key) == "key":
 			if t, ok := s.Text(); ok {
-				k, known = d.keys.id(d.b, t), true
+				k, known = d.key(t), true
 			}
 		case string(key) != "value":
 			s.Skip()
