@@ -160,6 +160,7 @@ func (b *Builder) align(r *Request, clock Clock) {
 		return
 	}
 	ref := b.reference(r, clock)
+	r.Reference = ref
 	if r.Root.Has(FlagSynthetic) {
 		r.Root.Proc, r.Root.ID = ref, SyntheticID(StageNone, ref, 1)
 	}

@@ -37,6 +37,8 @@ type Request struct {
 	Points []Source
 	Root   *Span // never nil once linked; FlagSynthetic when made up
 
+	Reference ProcID // the process on whose clock aligned times are (R5.5)
+
 	WindowStart, WindowEnd Time          // R4.24, aligned
 	Uncertainty            time.Duration // ± of a window that was widened across processes, or of the root's clock route
 	OwnStart, OwnEnd       Time          // the root's own interval inside the window; the rest is gap

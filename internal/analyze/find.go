@@ -1,0 +1,156 @@
+package analyze
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/cbtrace/cbtrace/internal/model"
+)
+
+// minPrefix is the shortest beginning of an id that finds a request (R3.1).
+const minPrefix = 6
+
+// A Match is how a request fits what was asked for, the best first (R3.1).
+type Match uint8
+
+const (
+	NoMatch     Match = iota
+	MatchID           // its id: internal, else external, else trace
+	MatchOther        // its external id, a trace it has spans in, or the id of which it is a later execution
+	MatchPrefix       // its id or external id begins so
+)
+
+// A Found is a request that fits what was asked for.
+type Found struct {
+	ID, External string
+	Start        model.Time
+	Window       int64 // ns
+	Verdict      model.Verdict
+	Match        Match
+}
+
+// A Query is what inspect was asked for: an id, external id, trace id (16 or 32 hex digits) or a beginning of at least 6 characters.
+type Query struct {
+	text string
+	low  string // lower case, for trace ids
+}
+
+// NewQuery prepares a query.
+func NewQuery(text string) Query { return Query{text, strings.ToLower(text)} }
+
+func (q Query) match(r *model.Request) Match {
+	if r.ID == q.text {
+		return MatchID
+	}
+	if r.External == q.text && r.External != "" || r.Reused && strings.HasPrefix(r.ID, q.text+"#") || q.matchTrace(r) {
+		return MatchOther
+	}
+	if len(q.text) >= minPrefix && (strings.HasPrefix(r.ID, q.text) || strings.HasPrefix(r.External, q.text)) {
+		return MatchPrefix
+	}
+	return NoMatch
+}
+
+func (q Query) matchTrace(r *model.Request) bool {
+	if len(q.text) != 32 && len(q.text) != 16 {
+		return false
+	}
+	if strings.Trim(q.low, "0123456789abcdef") != "" {
+		return false
+	}
+	want := strings.Repeat("0", 32-len(q.low)) + q.low
+	var last model.TraceID
+	for _, s := range r.Spans {
+		if s.Trace == last {
+			continue
+		}
+		last = s.Trace
+		if text := r.Dict.TraceIDText(s.Trace); text == want || len(q.low) == 16 && strings.HasSuffix(text, q.low) {
+			return true
+		}
+	}
+	return false
+}
+
+// nearLimit is how many near ids a failed search names.
+const nearLimit = 5
+
+// Find lists the requests that fit a query: those of the best kind of match alone, in order of (start, id). Without any it names the ids that
+// are most like it.
+func (c *Capture) Find(ctx context.Context, query string) (found []Found, near []string, err error) {
+	q := NewQuery(query)
+	workers := make([]finds, c.opt.jobs())
+	err = c.rows(ctx, func(w int) func(*analyzer, *model.Row) error {
+		f := &workers[w]
+		return func(a *analyzer, row *model.Row) error {
+			if m := q.match(a.req); m != NoMatch {
+				f.found = append(f.found, Found{strings.Clone(row.ID), strings.Clone(row.External), row.Start, row.Window, row.Verdict, m})
+			}
+			f.near(query, row.ID)
+			return nil
+		}
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	var all finds
+	for _, f := range workers {
+		all.found = append(all.found, f.found...)
+		for _, n := range f.nearest {
+			all.add(n)
+		}
+	}
+	if len(all.found) == 0 {
+		for _, n := range all.nearest {
+			near = append(near, n.id)
+		}
+		return nil, near, nil
+	}
+	best := slices.MinFunc(all.found, func(a, b Found) int { return cmp.Compare(a.Match, b.Match) }).Match
+	found = slices.DeleteFunc(all.found, func(f Found) bool { return f.Match != best })
+	slices.SortFunc(found, func(a, b Found) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.ID, b.ID)) })
+	return found, nil, nil
+}
+
+// finds is what one worker found.
+type finds struct {
+	found   []Found
+	nearest []nearID
+}
+
+type nearID struct {
+	id    string
+	alike int
+}
+
+// near keeps an id when it is among those most like the query.
+func (f *finds) near(query, id string) {
+	if n := alike(query, id); n > 0 && (len(f.nearest) < nearLimit || n >= f.nearest[len(f.nearest)-1].alike) {
+		f.add(nearID{strings.Clone(id), n})
+	}
+}
+
+func (f *finds) add(n nearID) {
+	f.nearest = append(f.nearest, n)
+	slices.SortFunc(f.nearest, func(a, b nearID) int { return cmp.Or(cmp.Compare(b.alike, a.alike), cmp.Compare(a.id, b.id)) })
+	f.nearest = f.nearest[:min(len(f.nearest), nearLimit)]
+}
+
+// alike is how many characters two ids share at both ends, counted once.
+func alike(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	a, b = a[n:], b[n:]
+	m := 0
+	for m < len(a) && m < len(b) && a[len(a)-1-m] == b[len(b)-1-m] {
+		m++
+	}
+	if n+m < 3 {
+		return 0
+	}
+	return n + m
+}

@@ -1,0 +1,108 @@
+package analyze
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/cbtrace/cbtrace/internal/analyze/clock"
+	"github.com/cbtrace/cbtrace/internal/analyze/inspect"
+	"github.com/cbtrace/cbtrace/internal/analyze/report"
+	"github.com/cbtrace/cbtrace/internal/model"
+)
+
+// Aggregate analyses every selected request and adds up the rows.
+func (c *Capture) Aggregate(ctx context.Context, opt report.Options) (*report.Aggregate, error) {
+	since, until, _ := c.Interval()
+	opt.Since, opt.Until = since, until
+	workers := make([]*report.Aggregate, c.opt.jobs())
+	err := c.rows(ctx, func(w int) func(*analyzer, *model.Row) error {
+		agg := report.New(c.Dict, opt)
+		workers[w] = agg
+		return func(_ *analyzer, row *model.Row) error {
+			agg.Add(row)
+			return nil
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	whole := workers[0]
+	for _, w := range workers[1:] {
+		whole.Merge(w)
+	}
+	return whole, nil
+}
+
+// Facts are what a report of this capture says beside its requests.
+func (c *Capture) Facts() *report.Capture {
+	start, end, _ := c.Table.Range()
+	_, _, llm := c.Table.LLMStarts()
+	return &report.Capture{
+		Inputs: c.Inputs, Start: start, End: end, Survey: c.Survey, Clock: c.clockRows(c.Table.Clocks()),
+		Unattributed: c.Summary.Unattributed, Disagree: int64(len(c.Table.Disagreeing())), LLM: llm,
+	}
+}
+
+// Report is the report of the whole capture.
+func (c *Capture) Report(ctx context.Context, opt report.Options) (*report.Document, error) {
+	agg, err := c.Aggregate(ctx, opt)
+	if err != nil {
+		return nil, err
+	}
+	return agg.Document(c.Facts()), nil
+}
+
+func (c *Capture) clockRows(rows []clock.Row) []report.Clock {
+	out := make([]report.Clock, 0, len(rows))
+	for _, r := range rows {
+		row := report.Clock{
+			Process: c.Dict.Proc(r.Process).Name, Reference: c.Dict.Proc(r.Reference).Name, OffsetNS: r.Offset, UncertaintyNS: r.Uncertainty,
+			Pairs: r.Pairs, Disagreeing: r.Disagreeing, Basis: r.Basis.String(),
+		}
+		if r.Offset.OK {
+			row.DriftPPM = model.SomeFloat(r.DriftPPM)
+		}
+		out = append(out, row)
+	}
+	return out
+}
+
+// Inspect makes the documents of the requests with these ids, in the order of (start, id).
+func (c *Capture) Inspect(ctx context.Context, ids []string, showSensitive bool) ([]*inspect.Document, error) {
+	wanted := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		wanted[id] = true
+	}
+	workers := make([][]*inspect.Document, c.opt.jobs())
+	err := c.rows(ctx, func(w int) func(*analyzer, *model.Row) error {
+		return func(a *analyzer, row *model.Row) error {
+			if wanted[row.ID] {
+				workers[w] = append(workers[w], inspect.Build(&inspect.Subject{
+					Request: a.req, Row: row, Path: a.walk, Split: a.split, Findings: a.findings(), Inputs: c.Inputs, ShowSensitive: showSensitive,
+					Clock: c.clockRows(c.Table.Against(a.req.Reference, processesOf(a.req))),
+				}))
+			}
+			return nil
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	docs := slices.Concat(workers...)
+	slices.SortFunc(docs, func(x, y *inspect.Document) int {
+		return cmp.Or(cmp.Compare(x.Window.StartUnixNS.V, y.Window.StartUnixNS.V), cmp.Compare(x.Request.ID, y.Request.ID))
+	})
+	return docs, nil
+}
+
+// processesOf are the processes that wrote spans of a request.
+func processesOf(r *model.Request) []model.ProcID {
+	var out []model.ProcID
+	for _, s := range r.Spans {
+		if !s.Has(model.FlagSynthetic) && !slices.Contains(out, s.Proc) {
+			out = append(out, s.Proc)
+		}
+	}
+	return out
+}

@@ -1,0 +1,296 @@
+package analyze
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/cbtrace/cbtrace/internal/analyze/clock"
+	"github.com/cbtrace/cbtrace/internal/analyze/critpath"
+	"github.com/cbtrace/cbtrace/internal/analyze/finding"
+	"github.com/cbtrace/cbtrace/internal/analyze/split"
+	"github.com/cbtrace/cbtrace/internal/model"
+)
+
+// An analyzer takes requests through cleaning, linking and the analyses, and leaves a row of each. One goroutine uses one.
+// What it returns is good until the next request.
+type analyzer struct {
+	table *clock.Table
+	opt   *Options
+
+	builder  model.Builder
+	path     critpath.Work
+	splitter split.Splitter
+	detector finding.Detector
+	row      model.Row
+	stageAt  map[stageOwner]int
+	pieces   []piece
+
+	req   *model.Request
+	split *split.Split
+	walk  *critpath.Path
+}
+
+type stageOwner struct {
+	stage model.StrID
+	owner model.Owner
+}
+
+type piece struct {
+	at         int // row.Stages
+	start, end model.Time
+}
+
+func newAnalyzer(t *clock.Table, opt *Options) *analyzer {
+	return &analyzer{table: t, opt: opt, stageAt: map[stageOwner]int{}}
+}
+
+// hashOf is the hash that samples and ties between requests go by.
+func hashOf(id string) uint64 { return xxhash.Sum64String(id) }
+
+// analyse links one cleaned request and works everything out that is asked about it.
+func (a *analyzer) analyse(r *model.Request) *model.Row {
+	a.req = r
+	hash := hashOf(r.ID)
+	a.builder.Link(r, hash, a.table, model.LinkOptions{KeepShutdown: a.opt.KeepShutdown})
+	a.walk = critpath.Analyze(r, &a.path)
+	a.split = a.splitter.Split(r)
+	set, _ := a.detector.Detect(r, finding.Inputs{Split: a.split, Deadline: a.opt.Deadline, SetOnly: true})
+
+	row := &a.row
+	*row = model.Row{Spans: row.Spans[:0], Stages: row.Stages[:0], Workers: row.Workers[:0], Lookups: row.Lookups, Transfers: row.Transfers,
+		ErrorCodes: row.ErrorCodes, Blend: row.Blend, Joins: row.Joins}
+	row.Identity, row.Hash = r.Identity, hash
+	row.Start, row.Window = r.WindowStart, int64(r.Window())
+	row.Findings, row.Counts = set, r.Counts
+	row.StageSpans, row.StageLines, row.StagePairs = r.StageSeen.Spans, r.StageSeen.Lines, r.StagePaired
+	a.spans()
+	a.stages()
+	a.splitter.Fill(row)
+	a.engine()
+	a.flags()
+	a.origin()
+	a.joins()
+	return row
+}
+
+// findings are those of the request that was analysed last, with their sentences.
+func (a *analyzer) findings() []finding.Found {
+	_, found := a.detector.Detect(a.req, finding.Inputs{Split: a.split, Deadline: a.opt.Deadline})
+	return found
+}
+
+// spans lists what counts per span (R8.1, R8.2) and per stage.
+func (a *analyzer) spans() {
+	row := &a.row
+	clear(a.stageAt)
+	a.pieces = a.pieces[:0]
+	for _, s := range a.req.Spans {
+		row.SpanSources += int64(len(s.Sources))
+		if s.Known() {
+			row.Flags |= model.RowVocabulary
+		}
+		if s.Has(model.FlagSynthetic) || s.IsPoint() {
+			continue
+		}
+		at := a.stage(s.StageKey, s.Owner(), s.Class)
+		st := &row.Stages[at]
+		st.Spans++
+		if s.Has(model.FlagShutdown | model.FlagNegative | model.FlagUntimed) {
+			continue
+		}
+		st.Counted++
+		st.Self += int64(s.Self)
+		row.Spans = append(row.Spans, model.RowSpan{Stage: s.StageKey, Owner: s.Owner(), NS: int64(s.Dur())})
+		a.pieces = append(a.pieces, piece{at, s.Start, s.End})
+	}
+	slices.SortFunc(a.pieces, func(x, y piece) int { return cmp.Or(cmp.Compare(x.at, y.at), cmp.Compare(x.start, y.start)) })
+	for i := 0; i < len(a.pieces); {
+		at, end := a.pieces[i].at, a.pieces[i].start
+		for ; i < len(a.pieces) && a.pieces[i].at == at; i++ {
+			p := a.pieces[i]
+			if p.end > end {
+				row.Stages[at].Union += int64(p.end - max(p.start, end))
+				end = p.end
+			}
+		}
+	}
+}
+
+func (a *analyzer) stage(key model.StrID, owner model.Owner, class model.Class) int {
+	k := stageOwner{key, owner}
+	at, ok := a.stageAt[k]
+	if !ok {
+		at = len(a.row.Stages)
+		a.stageAt[k] = at
+		a.row.Stages = append(a.row.Stages, model.RowStage{Stage: key, Owner: owner, Class: class})
+	}
+	return at
+}
+
+// stages adds what each stage held of the path.
+func (a *analyzer) stages() {
+	row := &a.row
+	best := int64(-1)
+	for i := range a.walk.Stages {
+		p := &a.walk.Stages[i]
+		st := &row.Stages[a.stage(p.Key, p.Owner, model.Work)]
+		st.Critical, st.Drag, st.TTFT, st.TTFTDrag = int64(p.Total), int64(p.Drag), int64(p.TTFT), int64(p.TTFTDrag)
+		if st.Critical > best || st.Critical == best && a.req.Dict.Str(st.Stage) < a.req.Dict.Str(row.TopStage) {
+			best, row.TopStage = st.Critical, st.Stage
+		}
+	}
+	for i, d := range a.walk.Bounds {
+		row.Bounds[i] = int64(d)
+	}
+	for i, d := range a.walk.TTFTBounds {
+		row.TTFTBound[i] = int64(d)
+	}
+	for i, d := range a.walk.Kinds {
+		row.KindNS[i] = int64(d)
+	}
+	row.TTFTTotal = a.walk.TTFT
+}
+
+// engine reads what an llm_request says of its own phases (R4.27); the root's own counts, else the first that says anything.
+func (a *analyzer) engine() {
+	row := &a.row
+	for _, s := range a.req.Spans {
+		if s.Stage != model.StageLLMRequest {
+			continue
+		}
+		row.Flags |= model.RowLLM
+		if a.req.Root.Stage == model.StageLLMRequest && s != a.req.Root {
+			continue
+		}
+		seconds := func(k model.AttrKey) model.Opt {
+			d, ok := s.Seconds(k)
+			return model.Opt{V: int64(d), OK: ok}
+		}
+		count := func(k model.AttrKey) model.Opt {
+			n, ok := s.Int(k)
+			return model.Opt{V: n, OK: ok}
+		}
+		row.TTFT, row.Queue = seconds(model.AttrTimeToFirstToken), seconds(model.AttrTimeInQueue)
+		row.Prefill, row.Decode = seconds(model.AttrTimeInPrefill), seconds(model.AttrTimeInDecode)
+		row.PromptTokens, row.CompletionTokens = count(model.AttrPromptTokens), count(model.AttrCompletionTokens)
+	}
+	if !row.PromptTokens.OK {
+		for _, s := range a.req.Spans {
+			if n, ok := s.Int(model.AttrNPromptTokens); ok && n > row.PromptTokens.V {
+				row.PromptTokens = model.Some(n)
+			}
+		}
+	}
+}
+
+// flags decides in which statistics the request counts (R7.11, R7.13, R8.2).
+func (a *analyzer) flags() {
+	r, row := a.req, &a.row
+	root := r.Root
+	row.RootDuration = model.Opt{}
+	if r.RealRoot() {
+		row.Flags |= model.RowRealRoot
+		row.RootStage = root.StageKey
+		row.RootDuration = model.Some(int64(root.Dur()))
+	}
+	if !root.Has(model.FlagOpen) {
+		row.Flags |= model.RowRootClosed
+	}
+	if root.Has(model.FlagShutdown) {
+		row.Flags |= model.RowRootShutdown
+	}
+	var open, orphan, shutdown, lmcache bool
+	for _, s := range r.Spans {
+		open = open || s.Has(model.FlagOpen)
+		orphan = orphan || s.Has(model.FlagOrphan)
+		shutdown = shutdown || s.Has(model.FlagShutdown)
+		lmcache = lmcache || s.LMScope
+	}
+	lo, hi, _ := a.table.Range()
+	margin := edgeMargin(lo, hi)
+	if (!r.RealRoot() || orphan || open) && (r.WindowStart < lo+margin || r.WindowEnd > hi-margin) {
+		row.Flags |= model.RowEdge
+	}
+	if r.RealRoot() && !open && !orphan && !shutdown && row.Flags&model.RowEdge == 0 && !row.Findings.Has(finding.MissingStage) {
+		row.Flags |= model.RowComplete
+	}
+	if first, last, ok := a.table.LLMStarts(); ok && lmcache && r.Key == model.KeyID && row.Flags&model.RowLLM == 0 && !r.Candidate &&
+		first <= r.WindowStart && r.WindowStart <= last {
+		row.Flags |= model.RowAborted
+	}
+}
+
+// edgeMargin is how near the ends of a capture's range a window is at its edge: min(1 %, 60 s) (R7.13).
+func edgeMargin(lo, hi model.Time) model.Time { return min((hi-lo)/100, 60e9) }
+
+// origin names the model, the instance and the ranks of the request (R4.29).
+func (a *analyzer) origin() {
+	r, row := a.req, &a.row
+	d := r.Dict
+	var server *model.Span
+	for _, key := range [...]model.AttrKey{model.AttrModel, model.AttrModelName, model.AttrGenAIRequestModel} {
+		for _, s := range r.Spans {
+			if row.Model == "" {
+				row.Model = s.Text(key)
+			}
+		}
+	}
+	for _, s := range r.Spans {
+		if server == nil && s.Owner() == model.Server && !s.Has(model.FlagSynthetic) {
+			server = s
+		}
+		if w := s.Worker(); w != "" && !slices.Contains(row.Workers, w) && len(row.Workers) < 256 {
+			row.Workers = append(row.Workers, w)
+		}
+	}
+	slices.Sort(row.Workers)
+	if server == nil {
+		if r.RealRoot() {
+			server = r.Root
+		} else if len(r.Spans) > 0 {
+			server = r.Spans[0]
+		}
+	}
+	if server != nil {
+		row.Instance = d.Proc(server.Proc).Name
+		if row.Model == "" {
+			row.Model = a.table.Model(server.Proc)
+		}
+	}
+	if row.Model == "" {
+		row.Model = "unknown"
+	}
+}
+
+// joins counts how spans of one kind came to the kind of the root (OUTPUT quality.joins).
+func (a *analyzer) joins() {
+	row := &a.row
+	if row.Joins == nil {
+		row.Joins = map[model.JoinKey]int64{}
+	}
+	clear(row.Joins)
+	to := kindOf(a.req.Root)
+	for _, s := range a.req.Spans {
+		if s == a.req.Root || s.Has(model.FlagSynthetic) {
+			continue
+		}
+		for _, src := range s.Sources {
+			row.Joins[model.JoinKey{From: kindOf(s), To: to, By: src.Joined}]++
+		}
+	}
+}
+
+// kindOf is the kind of process or file that a span comes from.
+func kindOf(s *model.Span) string {
+	switch {
+	case s.IsPoint():
+		return "lct"
+	case s.Line:
+		return "profile"
+	case s.Owner() != model.OwnerNone:
+		return s.Owner().String()
+	}
+	return "other"
+}
