@@ -60,12 +60,17 @@ func selfTime(s *model.Span) time.Duration {
 	return max(0, s.End.Sub(s.Start)-covered)
 }
 
-// firstToken is when an llm_request was scheduled and when its first token came, both inside it (R4.27). Without a time to first token
-// there is neither; scheduled is its start where it is not known.
-func firstToken(s *model.Span) (scheduled, first model.Time, ok bool) {
+// phases are those of an llm_request (R4.27). Without a time to first token nothing is known.
+type phases struct {
+	span             *model.Span
+	scheduled, first model.Time // inside the span; scheduled is its start where it is not known
+	known            bool
+}
+
+func phasesOf(s *model.Span) phases {
 	ttft, ok := s.Seconds(model.AttrTimeToFirstToken)
 	if !ok {
-		return 0, 0, false
+		return phases{span: s}
 	}
 	wait, known := s.Seconds(model.AttrTimeInQueue)
 	if prefill, said := s.Seconds(model.AttrTimeInPrefill); said {
@@ -77,7 +82,7 @@ func firstToken(s *model.Span) (scheduled, first model.Time, ok bool) {
 	ttft = max(0, min(ttft, s.End.Sub(s.Start)))
 	wait = max(0, min(wait, ttft))
 	start := s.Start + model.Time(s.Fit)
-	return start + model.Time(wait), start + model.Time(ttft), true
+	return phases{s, start + model.Time(wait), start + model.Time(ttft), true}
 }
 
 // within keeps sums and differences of two durations from wrapping around; nothing real lasts that long.
@@ -88,8 +93,11 @@ func within(d time.Duration) time.Duration {
 
 // bounds cuts segments where what bounds them changes, and adds them up.
 type bounds struct {
-	w     *Work
-	until model.Time // first token
+	w      *Work
+	until  model.Time  // first token, minTime where it is not known
+	phases phases      // of the last llm_request that held a segment
+	holder *model.Span // of the last segment
+	last   int         // its stage in path.Stages
 }
 
 // emit adds a stretch of the path, with its bounds (R6.10).
@@ -103,13 +111,15 @@ func (b *bounds) emit(t *task) {
 	case model.StageNone:
 		b.add(t, t.hi, inherited(s.Kin))
 	case model.StageLLMRequest:
-		scheduled, first, ok := firstToken(s)
-		if !ok {
+		if b.phases.span != s {
+			b.phases = phasesOf(s)
+		}
+		if !b.phases.known {
 			b.add(t, t.hi, model.BoundEngine)
 			break
 		}
-		b.add(t, scheduled, model.BoundQueue)
-		b.add(t, first, model.BoundEngine)
+		b.add(t, b.phases.scheduled, model.BoundQueue)
+		b.add(t, b.phases.first, model.BoundEngine)
 		b.add(t, t.hi, model.BoundDecode)
 	case model.StageLookupRPC:
 		b.add(t, b.w.tree[s.Mark].server, model.BoundRPC)
@@ -171,8 +181,15 @@ func (b *bounds) add(t *task, until model.Time, bound model.Bound) {
 	p.Bounds[bound] += d
 	p.Kinds[t.kind] += d
 	t.span.Critical += d
-	if p.TTFT.OK && t.lo < b.until {
-		p.TTFTBounds[bound] += min(hi, b.until).Sub(t.lo)
+	if b.holder != t.span {
+		b.holder, b.last = t.span, b.w.stage(t.span)
+	}
+	row := &p.Stages[b.last]
+	row.Total += d
+	if t.lo < b.until {
+		early := min(hi, b.until).Sub(t.lo)
+		p.TTFTBounds[bound] += early
+		row.TTFT += early
 	}
 	t.lo = hi
 }

@@ -110,8 +110,8 @@ func slotOf(key model.StrID, owner model.Owner) int {
 	return n
 }
 
-// stage is the row of the stage that a span counts for.
-func (w *Work) stage(s *model.Span) *Stage {
+// stage is the index of the stage that a span counts for.
+func (w *Work) stage(s *model.Span) int {
 	owner := s.Owner()
 	n := slotOf(s.StageKey, owner)
 	if n >= len(w.slots) {
@@ -121,7 +121,7 @@ func (w *Work) stage(s *model.Span) *Stage {
 		w.path.Stages = append(w.path.Stages, Stage{Key: s.StageKey, Owner: owner})
 		w.slots[n] = int32(len(w.path.Stages))
 	}
-	return &w.path.Stages[w.slots[n]-1]
+	return int(w.slots[n] - 1)
 }
 
 // clip cuts every blocking span to its parent, parents first (R6.1).

@@ -7,34 +7,38 @@ import (
 	"github.com/cbtrace/cbtrace/internal/model"
 )
 
-// drag adds the segments up by stage, with the part of each that nothing outside its holder's line ran beside (R6.8).
+// drag takes from the times of stages what something outside the holder's line ran beside (R6.8).
 //
 // What runs beside a segment is a child, not on the segment's own line, of one of the holder's ancestors, or lies inside such a child. So the
 // time with company is the union of what the frames above noted (company); a segment that a frame's own span holds is not in what that frame
 // noted, because it lies between the chosen children.
 func (w *Work) drag(start model.Time) {
-	busy := w.merged()
+	for i := range w.path.Stages {
+		row := &w.path.Stages[i]
+		row.Drag, row.TTFTDrag = row.Total, row.TTFT
+	}
 	until := start
 	if w.path.TTFT.OK {
 		until += model.Time(w.path.TTFT.V)
 	}
-	next := 0
-	for i := range w.path.Segments {
-		s := &w.path.Segments[i]
-		alone, early := s.Dur(), max(0, min(s.Hi, until).Sub(s.Lo))
-		row := w.stage(s.Span)
-		row.Total += alone
-		row.TTFT += early
-		for next < len(busy) && busy[next].hi <= s.Lo {
-			next++
+	segments, i := w.path.Segments, 0
+	for _, b := range w.merged() {
+		n, _ := slices.BinarySearchFunc(segments[i:], b.lo, func(s Segment, lo model.Time) int {
+			if s.Hi <= lo {
+				return -1
+			}
+			return 1
+		})
+		for i += n; i < len(segments) && segments[i].Lo < b.hi; i++ {
+			s := &segments[i]
+			lo, hi := max(s.Lo, b.lo), min(s.Hi, b.hi)
+			row := &w.path.Stages[w.stage(s.Span)]
+			row.Drag -= hi.Sub(lo)
+			row.TTFTDrag -= max(0, min(hi, until).Sub(lo))
+			if s.Hi >= b.hi {
+				break // the next may be beside it too
+			}
 		}
-		for j := next; j < len(busy) && busy[j].lo < s.Hi; j++ {
-			lo, hi := max(s.Lo, busy[j].lo), min(s.Hi, busy[j].hi)
-			alone -= hi.Sub(lo)
-			early -= max(0, min(hi, until).Sub(lo))
-		}
-		row.Drag += alone
-		row.TTFTDrag += early
 	}
 }
 

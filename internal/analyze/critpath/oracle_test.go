@@ -458,6 +458,13 @@ func TestTickByTick(t *testing.T) {
 			}
 			t.Fatalf("tree %d: window [%d, %d)\n%s", seed, (r.WindowStart-modeltest.Epoch)/tick, (r.WindowEnd-modeltest.Epoch)/tick, diff)
 		}
+		for _, s := range r.Spans { // the order of the steps decides nothing
+			rng.Shuffle(len(s.Steps), func(i, j int) { s.Steps[i], s.Steps[j] = s.Steps[j], s.Steps[i] })
+		}
+		p = Analyze(r, &w)
+		if diff := factsOf(t, r, p).diff(got); diff != "" {
+			t.Fatalf("tree %d, steps in another order:\n%s", seed, diff)
+		}
 		for _, s := range p.Segments {
 			if s.Kind == Overlap {
 				overlaps++

@@ -44,11 +44,11 @@ type kid struct {
 // walk finds the segments (R6.2–R6.5).
 func (w *Work) walk(r *model.Request) {
 	root := r.Root
-	b := bounds{w: w, until: maxTime}
+	b := bounds{w: w, until: minTime}
 	if root.Stage == model.StageLLMRequest {
-		if _, first, ok := firstToken(root); ok {
-			b.until = first
-			w.path.TTFT = model.Some(int64(min(max(first, root.Lo), root.Hi).Sub(root.Lo)))
+		if b.phases = phasesOf(root); b.phases.known {
+			b.until = b.phases.first
+			w.path.TTFT = model.Some(int64(min(max(b.until, root.Lo), root.Hi).Sub(root.Lo)))
 		}
 	}
 	if root.Hi <= root.Lo {
@@ -74,16 +74,23 @@ func (w *Work) frame(t *task, own interval) {
 	w.fill(t)
 	kids := w.kids
 	w.todo = slices.Grow(w.todo, 2*len(kids)+3)
-	cur, limit := t.hi, t.hi
+	cur, limit, alone := t.hi, t.hi, 0
 	tolerance := min(jitter, (t.hi-t.lo)/jitterPart)
 	for i := range kids {
 		k := &kids[i]
 		if k.end > limit || k.start >= cur {
 			continue
 		}
+		if k.end <= cur {
+			alone++
+		}
 		k.chosen, k.stop = true, min(k.end, cur)
 		cur = k.start
 		limit = cur + tolerance
+	}
+	if alone == len(kids) && own.lo <= t.lo && own.hi >= t.hi {
+		w.alternate(t)
+		return
 	}
 	w.company(kids)
 
@@ -98,6 +105,22 @@ func (w *Work) frame(t *task, own interval) {
 	}
 	o.stretch(t.lo, cur)
 	w.path.Segments = slices.Grow(w.path.Segments, len(w.todo)) // each task will be at least one
+}
+
+// alternate is what is left to do in a frame none of whose children ran beside another: they and its own time take turns.
+func (w *Work) alternate(t *task) {
+	cur := t.hi
+	for i := range w.kids {
+		k := &w.kids[i]
+		if k.stop < cur {
+			w.todo = append(w.todo, task{lo: k.stop, hi: cur, span: t.span})
+		}
+		w.todo = append(w.todo, task{lo: k.start, hi: k.stop, span: k.span, frame: true})
+		cur = k.start
+	}
+	if t.lo < cur {
+		w.todo = append(w.todo, task{lo: t.lo, hi: cur, span: t.span})
+	}
 }
 
 // fill makes the children of a frame, in order of falling end, then falling start, then id (R6.2).
