@@ -93,7 +93,7 @@ func (sp *Splitter) splitServer(l *Lookup) {
 	l.Basis = model.NoRPC
 	pieces := sp.walk.load[:0]
 	for _, k := range s.Kids {
-		if k.Class != model.Work || !usable(k) {
+		if k.Class != model.Work || !timed(k) {
 			continue
 		}
 		lo, hi := max(k.Start, s.Start), min(k.End, s.End)

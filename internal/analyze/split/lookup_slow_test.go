@@ -22,7 +22,7 @@ func splitSlow(rpc *model.Span) (submit, l2, other, poll int64) {
 	}
 	hasWork := func(s *model.Span) bool {
 		for _, k := range s.Kids {
-			if k.Class == model.Work && !k.Has(model.FlagNegative) {
+			if k.Class == model.Work {
 				return true
 			}
 		}
@@ -31,7 +31,7 @@ func splitSlow(rpc *model.Span) (submit, l2, other, poll int64) {
 	lastLeaf := func(s *model.Span) model.Time {
 		end := s.Start
 		for _, x := range under(s)[1:] {
-			if x.Class == model.Work && !hasWork(x) && !x.Has(model.FlagNegative) {
+			if x.Class == model.Work && !hasWork(x) {
 				end = max(end, x.End)
 			}
 		}
@@ -44,7 +44,7 @@ func splitSlow(rpc *model.Span) (submit, l2, other, poll int64) {
 		if s.Stage == model.StageLookup {
 			lookups = append(lookups, s)
 			for _, x := range under(s) {
-				if x.Class == model.Work && !x.Has(model.FlagNegative) {
+				if x.Class == model.Work {
 					first = min(first, x.Start)
 				}
 			}
@@ -55,14 +55,11 @@ func splitSlow(rpc *model.Span) (submit, l2, other, poll int64) {
 		for _, look := range lookups {
 			inside, anyLoad, anyLeaf := under(look)[1:], false, false
 			for _, x := range inside {
-				if x.Has(model.FlagNegative) {
-					continue
-				}
 				anyLoad = anyLoad || x.Stage == model.StageL2Load
 				anyLeaf = anyLeaf || x.Class == model.Work && !hasWork(x)
 			}
 			for _, x := range append([]*model.Span{look}, inside...) {
-				if x.Has(model.FlagNegative) || !during(x, t) {
+				if !during(x, t) {
 					continue
 				}
 				kids := false

@@ -126,7 +126,10 @@ func (p *stringPool) keep(s string) string {
 	return kept
 }
 
-// usable reports whether the times of a span say when it ran.
+// timed reports whether a span has times, usable whether they say for how long it ran. One that ends before it starts did no work that
+// can be counted, but its times are instants at which its process was there.
+func timed(s *model.Span) bool { return !s.Has(model.FlagUntimed) }
+
 func usable(s *model.Span) bool { return !s.Has(model.FlagUntimed | model.FlagNegative) }
 
 // order is by start, then id.

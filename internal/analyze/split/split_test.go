@@ -188,11 +188,20 @@ request                server 0ms 30ms
   mp.lookup_prefetch   server 3ms 9ms`,
 			"no_rpc server=6 wait=6"},
 		{"a negative or untimed rpc is none", `
-cb.lookup                server 0ms 10ms
-  cb.fingerprint_match   server 1ms 3ms
-cb.lookup.rpc            sched  30ms 20ms
-cb.lookup.rpc            sched  - -`,
-			"no_rpc server=10 wait=8 cb.fingerprint_match=2"},
+cb.request               sched  0ms 90ms
+  cb.lookup              server 0ms 10ms
+    cb.fingerprint_match server 1ms 3ms
+    cb.classify          server 5ms 4ms
+  cb.lookup.rpc          sched  30ms 20ms
+  cb.lookup.rpc          sched  - -`,
+			"no_rpc server=10 wait=8 cb.fingerprint_match=2 cb.classify=0"},
+		// It ends before it starts, at 59: cb.lookup was at work until then, not until its own end.
+		{"a leaf of negative length", `
+cb.lookup.rpc            sched  0ms 90ms
+  cb.lookup              server 0ms 80ms
+    cb.fingerprint_match server 1ms 10ms
+    cb.classify          server 60ms 59ms`,
+			"measured rpc=90 submit=0 l2=0 other=59 poll=31"},
 		{"two rpcs, in order; each its own lookups", `
 cb.request                 sched  0ms 90ms
   cb.lookup.rpc            sched  50ms 80ms

@@ -51,7 +51,7 @@ func (w *walk) under(rpc *model.Span, lastPoll model.Time) {
 			continue
 		}
 		f := frame{span: k, done: math.MinInt64, inLookup: top.inLookup || k.Stage == model.StageLookup}
-		if f.inLookup && usable(k) {
+		if f.inLookup && timed(k) {
 			top.working = top.working || k.Class == model.Work
 			if k.Class == model.Work {
 				w.first = min(w.first, k.Start)
@@ -59,7 +59,7 @@ func (w *walk) under(rpc *model.Span, lastPoll model.Time) {
 		}
 		if k.Stage == model.StageLookup && !top.inLookup { // a lookup of its own
 			w.loaded, w.standIns = false, w.standIns[:0]
-			if usable(k) && k.Class == model.Work {
+			if timed(k) && k.Class == model.Work {
 				w.lookups++
 				w.apart = w.apart && k.Proc != rpc.Proc && (k.End <= rpc.Start || k.Start >= rpc.End)
 			}
@@ -79,7 +79,7 @@ func (w *walk) leave(lastPoll model.Time) {
 	}
 	up := &w.stack[n-1]
 	outermost := !up.inLookup
-	if usable(s) {
+	if timed(s) {
 		if s.Class == model.Work && !f.working && !outermost {
 			w.other = append(w.other, of(s))
 			f.leaves, f.done = true, max(f.done, s.End)
@@ -136,7 +136,7 @@ func (w *walk) ownTime(s *model.Span, until model.Time) {
 		}
 	}
 	for _, k := range s.Kids {
-		if k.Class == model.Work && usable(k) {
+		if k.Class == model.Work && timed(k) {
 			add(k.Start)
 			at = max(at, k.End)
 		}

@@ -213,7 +213,7 @@ func TestHugeRequest(t *testing.T) {
 		t.Skip("large")
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
-	const n = 200_000
+	const n = 50_000
 	r := modeltest.Request(t, "cb.request server 0ms 1ms hit_tokens=256 requested_tokens=512")
 	root := r.Root
 	add := func(up *model.Span, stage model.Stage, start, end model.Time) *model.Span {
