@@ -6,7 +6,6 @@ import (
 	"iter"
 	"math"
 	"math/bits"
-	"slices"
 )
 
 // How many values a Series keeps exactly (R8.3).
@@ -194,7 +193,7 @@ func (s *Series) All() iter.Seq2[int64, int64] {
 
 func (s *Series) sort() {
 	if s.unsorted {
-		slices.Sort(s.values)
+		sortInts(s.values)
 		s.unsorted = false
 	}
 }
