@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/cbtrace/cbtrace/internal/analyze/critpath"
+	"github.com/cbtrace/cbtrace/internal/analyze/finding"
 	"github.com/cbtrace/cbtrace/internal/analyze/report"
 	"github.com/cbtrace/cbtrace/internal/analyze/split"
 	"github.com/cbtrace/cbtrace/internal/model"
@@ -18,8 +19,8 @@ type Subject struct {
 	Row      *model.Row
 	Path     *critpath.Path
 	Split    *split.Split
-	Findings []Finding          // in the order to be told
-	Clock    []report.Clock     // of the whole capture; those of the request's processes are told
+	Findings []finding.Found
+	Clock    []report.Clock     // those of the request's processes are told
 	Inputs   []model.InputStats // by path: the formats of sources
 
 	ShowSensitive bool // show secret values (R3.6)
@@ -42,7 +43,7 @@ func Build(s *Subject) *Document {
 	}
 	d := &Document{
 		Schema: Schema, Request: b.request(), TailNS: int64(r.Tail), Spans: b.spans(), CriticalPath: b.path(), Lookup: b.lookups(), Hits: b.hits(),
-		Loads: b.loads(), Blend: b.blend(), Transfers: b.transfers(), Findings: append([]Finding{}, s.Findings...), Clock: b.clock(), Quality: b.quality(),
+		Loads: b.loads(), Blend: b.blend(), Transfers: b.transfers(), Findings: b.findings(), Clock: b.clock(), Quality: b.quality(),
 	}
 	if slices.ContainsFunc(r.Spans, timed) {
 		d.Window = Window{model.Some(int64(r.WindowStart)), model.Some(int64(max(0, r.Window()))), model.Some(int64(r.Uncertainty))}
@@ -215,6 +216,23 @@ func (b *builder) transfers() []Transfer {
 	for i := range b.Split.Transfers {
 		t := &b.Split.Transfers[i]
 		out = append(out, Transfer{b.id(t.Span), t.Kernel, t.Staging, t.Idle, t.Bytes, known(t.StagingRate()), t.First, t.Last})
+	}
+	return out
+}
+
+// findings are errors first, then in the order of codes.
+func (b *builder) findings() []Finding {
+	order := slices.Clone(b.Findings)
+	slices.SortFunc(order, func(x, y finding.Found) int {
+		return cmp.Or(cmp.Compare(x.Info().Severity, y.Info().Severity), cmp.Compare(x.Info().Code, y.Info().Code))
+	})
+	out := []Finding{}
+	for _, f := range order {
+		row := Finding{Code: f.Info().Code, Severity: f.Info().Severity.String(), Message: strings.Clone(f.Message), Spans: []string{}}
+		for _, s := range f.Spans {
+			row.Spans = append(row.Spans, b.id(s))
+		}
+		out = append(out, row)
 	}
 	return out
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/cbtrace/cbtrace/internal/analyze/critpath"
+	"github.com/cbtrace/cbtrace/internal/analyze/finding"
 	"github.com/cbtrace/cbtrace/internal/analyze/report"
 	"github.com/cbtrace/cbtrace/internal/analyze/split"
 	"github.com/cbtrace/cbtrace/internal/model"
@@ -76,7 +77,9 @@ x.note               sched   - -       id=N trace=2
 	s.Inputs = []model.InputStats{{File: "run/profile.jsonl", Format: "cb-profile"}, {File: "run/spans.json", Format: "otlp-json+gzip"}}
 	s.Row = &model.Row{Model: "m", TTFT: model.Some(8e6), Queue: model.Some(1e6), PromptTokens: model.Some(1200),
 		Joins: map[model.JoinKey]int64{{From: "server", To: "engine", By: model.JoinTrace}: 1, {From: "profile", To: "engine", By: model.JoinID}: 2}}
-	s.Findings = []Finding{{Code: "store_tail", Severity: "note", Message: "told by another package", Spans: []string{"B"}}}
+	tail := from(t, r, "B")
+	s.Findings = []finding.Found{{Number: finding.Relookup, Message: "m1"}, {Number: finding.StaleChunks, Message: "m2"}, {Number: finding.RankNotOK, Message: "m3", Spans: []*model.Span{tail, r.Root}},
+		{Number: finding.EarlyExit, Message: "m4"}}
 	s.Clock = []report.Clock{{Process: "elsewhere", Reference: "engine", Basis: "pairs"}, {Process: "server", Reference: "sched", OffsetNS: model.Some(0), UncertaintyNS: model.Some(1000), Pairs: 9, Basis: "zero"}}
 	got := Build(s)
 
@@ -132,7 +135,8 @@ x.note               sched   - -       id=N trace=2
 		"l2_tokens":null,"l1_keys":null,"l2_keys":null,"written_tokens":null,"effective_reuse":null,"shortfall_tokens":null}`)
 	part("loads", got.Loads, `{"attempts":1,"overlapping":false,"passes":[{"attempt":1,"worker":"0","span":"S","start_ns":6000000,"duration_ns":1000000,"written_tokens":null}],"verdict":"none","wasted_tokens":0}`)
 	part("transfers", got.Transfers, `[]`)
-	part("findings", got.Findings, `[{"code":"store_tail","severity":"note","message":"told by another package","spans":["B"]}]`)
+	part("findings", got.Findings, `[{"code":"rank_not_ok","severity":"error","message":"m3","spans":["B","E"]},{"code":"early_exit","severity":"warning","message":"m4","spans":[]},
+		{"code":"stale_chunks","severity":"warning","message":"m2","spans":[]},{"code":"relookup","severity":"note","message":"m1","spans":[]}]`)
 	part("clock", got.Clock, `[{"process":"server","reference":"sched","offset_ns":0,"uncertainty_ns":1000,"drift_ppm":null,"pairs":9,"disagreeing":0,"basis":"zero"}]`)
 	part("quality", got.Quality, `{"spans_read":2,"records_read":2,"skipped":null,"duplicated":0,"conflicting":0,"unattributed":0,"orphaned":1,"adopted":4,"clipped":0,"outside":0,"cycles":0,"negative":0,
 		"untimed":1,"open":0,"unknown_stages":0,"joins":[{"from":"profile","to":"engine","by":"id","n":2},{"from":"server","to":"engine","by":"trace","n":1}],"open_copies":0,"coalesced":0,"dual":0}`)

@@ -25,8 +25,8 @@ type Document struct {
 	Loads        Loads          `json:"loads" doc:"passes of start_load_kv"`
 	Blend        Blend          `json:"blend" doc:"work of CacheBlend"`
 	Transfers    []Transfer     `json:"transfers" doc:"copies between GPU and cache server, in order of start"`
-	Findings     []Finding      `json:"findings"`
-	Clock        []report.Clock `json:"clock" doc:"what was added to the clocks of the processes of this request"`
+	Findings     []Finding      `json:"findings" doc:"errors first, then by code"`
+	Clock        []report.Clock `json:"clock" doc:"of the processes of this request"`
 	Quality      Quality        `json:"quality" doc:"doubts about the records of this request"`
 }
 
