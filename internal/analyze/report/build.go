@@ -2,8 +2,11 @@ package report
 
 import (
 	"cmp"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cbtrace/cbtrace/internal/analyze/finding"
@@ -54,9 +57,34 @@ func (a *Aggregate) decide() (d Decision, t *tally) {
 	return d, t
 }
 
+// largeSeries is from how many values on it pays to sort a series on a goroutine of its own.
+const largeSeries = 1 << 16
+
+// sortLarge sorts the large series of a tally side by side: those of a day take seconds otherwise.
+func (t *tally) sortLarge() {
+	all := []*series{&t.latency, &t.ttft, &t.queue, &t.perToken}
+	parts := t.lookup.parts()
+	all = append(all, parts[:]...)
+	for _, s := range t.stages.all() {
+		all = append(all, &s.durations)
+	}
+	all = slices.DeleteFunc(all, func(s *series) bool { return s.N() < largeSeries })
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(all)) {
+		wg.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(all)); i = next.Add(1) - 1 {
+				all[i].Quantile(500)
+			}
+		})
+	}
+	wg.Wait()
+}
+
 // Document is the report of what was added. The aggregate stays as it is: more can be added and another document made.
 func (a *Aggregate) Document(c *Capture) *Document {
 	d, t := a.decide()
+	t.sortLarge()
 	m := a.opt.Method
 	complete := t.complete
 	if d.MissingStage {

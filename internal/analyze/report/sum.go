@@ -51,14 +51,6 @@ func (s sum) over(t sum) model.OptFloat {
 	return model.SomeFloat(s.float() / t.float())
 }
 
-// overN is s/n, unknown when n is 0.
-func (s sum) overN(n int64) model.OptFloat {
-	if n == 0 {
-		return model.OptFloat{}
-	}
-	return model.SomeFloat(s.float() / float64(n))
-}
-
 // An optSum is the sum of the known ones among numbers, unknown when none was.
 type optSum struct {
 	sum   sum
