@@ -10,6 +10,10 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"golang.org/x/term"
+
+	"github.com/cbtrace/cbtrace/internal/render"
 )
 
 // A pipe is the standard output. Once nobody reads it any more every write gives errClosedPipe, which ends the run silently (R3.3).
@@ -59,6 +63,32 @@ func (a *app) print(path string, write func(io.Writer) error) error {
 	}
 	a.scratch.keep(f.Name())
 	return nil
+}
+
+// writeJSON writes documents as JSON: one as it is, several as an array; as jsonl each on a line of its own.
+func writeJSON[D any](w io.Writer, format string, docs []D) error {
+	if format == "jsonl" {
+		for _, d := range docs {
+			if err := render.JSONLine(w, d); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(docs) == 1 {
+		return render.JSON(w, docs[0])
+	}
+	return render.JSON(w, docs)
+}
+
+// width is how many columns a line of standard output has; 0 when it is no terminal: then nothing is cut.
+func (a *app) width() int {
+	if f, ok := a.stdout.w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		if n, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return max(n, 40)
+		}
+	}
+	return 0
 }
 
 func buffered(w io.Writer, write func(io.Writer) error) error {

@@ -44,6 +44,9 @@ func newRoot(a *app) *cobra.Command {
 
 // commands are the commands in the order in which help lists them.
 var commands = []func(*app) *cobra.Command{
+	newInspect,
+	newReport,
+	newExplain,
 	newSchema,
 	newVersion,
 }

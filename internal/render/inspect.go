@@ -31,17 +31,17 @@ func Inspect(d *inspect.Document) *Page {
 // answer is one sentence or two: what held the request up, for how long, why, what it would save, and what the cache gave.
 func answer(d *inspect.Document) string {
 	var s strings.Builder
-	stages, total, until := d.CriticalPath.ByStage, d.CriticalPath.TotalNS, ""
+	stages, total, first := d.CriticalPath.ByStage, d.CriticalPath.TotalNS, ""
 	if t := d.CriticalPath.TTFT; t != nil { // R4.28: of one request its own time decides
-		stages, total, until = t.ByStage, t.TotalNS, " to the first token"
+		stages, total, first = t.ByStage, t.TotalNS, " to the first token"
 	}
 	switch {
 	case len(stages) == 0:
 		fmt.Fprintf(&s, "%s has no time that could be explained.", Escape(d.Request.ID))
 	default:
 		top := stages[0]
-		fmt.Fprintf(&s, "%s held %s%s", Escape(top.Stage), ofWhole(top.NS, total), until)
-		cause := boundOf(d, top.Stage)
+		fmt.Fprintf(&s, "%s held %s%s", Escape(top.Stage), ofWhole(top.NS, total), first)
+		cause := boundOf(d, top.Stage, total)
 		if top.Stage == model.StageL2Load.String() && d.Blend.L2GBps.OK {
 			cause += ", " + Speed(d.Blend.L2GBps.V)
 		}
@@ -68,12 +68,12 @@ func ofWhole(n, whole int64) string {
 	return a + " of " + b
 }
 
-// boundOf is what limited most of the time that a stage held.
-func boundOf(d *inspect.Document, stage string) string {
+// boundOf is what limited most of the time that a stage held of the first ns of the window.
+func boundOf(d *inspect.Document, stage string, ns int64) string {
 	sum, best := map[string]int64{}, ""
 	for _, s := range d.CriticalPath.Segments {
-		if s.Stage == stage {
-			sum[s.Bound] += s.DurationNS
+		if s.Stage == stage && s.StartNS < ns {
+			sum[s.Bound] += min(s.DurationNS, ns-s.StartNS)
 		}
 	}
 	for _, b := range sortedKeys(sum) {
@@ -248,10 +248,10 @@ func inspectPath(p *Page, d *inspect.Document) {
 		p.Say("No path: nothing in this request has a length.")
 		return
 	}
-	stages := func(rows []report.StageTime) *Table {
+	stages := func(rows []report.StageTime, total int64) *Table {
 		t := &Table{Columns: []Column{{Name: "stage", Shrink: true}, {Name: "time", Kind: Time}, {Name: "share", Kind: Share}, {Name: "saves at most", Kind: Time}, {Name: "bound by"}}}
 		for _, s := range rows {
-			t.Add(Word(s.Stage), Of(s.NS), KnownFloat(s.Share), Of(s.DragNS), Word(boundOf(d, s.Stage)))
+			t.Add(Word(s.Stage), Of(s.NS), KnownFloat(s.Share), Of(s.DragNS), Word(boundOf(d, s.Stage, total)))
 		}
 		return t
 	}
@@ -264,11 +264,11 @@ func inspectPath(p *Page, d *inspect.Document) {
 	}
 	if c.TTFT != nil && c.TTFT.TotalNS > 0 {
 		p.Say(fmt.Sprintf("To the first token, %s:", Duration(c.TTFT.TotalNS)))
-		p.Table(stages(c.TTFT.ByStage))
+		p.Table(stages(c.TTFT.ByStage, c.TTFT.TotalNS))
 		bounds(c.TTFT.ByBound, c.TTFT.TotalNS)
 		p.Say(fmt.Sprintf("The whole window, %s:", Duration(c.TotalNS)))
 	}
-	p.Table(stages(c.ByStage))
+	p.Table(stages(c.ByStage, c.TotalNS))
 	bounds(c.ByBound, c.TotalNS)
 }
 

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cbtrace/cbtrace/internal/analyze"
+	"github.com/cbtrace/cbtrace/internal/ingest"
+	"github.com/cbtrace/cbtrace/internal/model"
+	"github.com/cbtrace/cbtrace/internal/model/store"
+	"github.com/cbtrace/cbtrace/internal/render"
+)
+
+// What lies between the inputs and the phases of package analyze.
+
+// reader is a set of inputs as the phases want to read it.
+func reader(set *ingest.Set, opt ingest.Options) analyze.Read {
+	return func(ctx context.Context, d *model.Dict, newSink func() analyze.Sink) ([]model.InputStats, error) {
+		return set.Read(ctx, d, opt, func() ingest.Sink { return newSink() })
+	}
+}
+
+// open takes the inputs that the arguments name through the first phases and says what was wrong with them. whole keeps all that spans hold.
+func (a *app) open(ctx context.Context, f *captureFlags, args []string, whole, showSensitive bool) (c *analyze.Capture, err error) {
+	if err := f.check(); err != nil {
+		return nil, &usageError{err}
+	}
+	set, err := a.inputs(args)
+	if err != nil {
+		return nil, err
+	}
+	opt := analyze.Options{
+		Memory: int64(f.memory), Jobs: f.jobs, NoSkew: f.noSkew, KeepShutdown: f.keepShutdown, Deadline: time.Duration(f.deadline),
+		Since: f.since.when(), Until: f.until.when(), Key: map[string]store.KeyMode{"auto": store.KeyAuto, "id": store.KeyByID, "trace": store.KeyByTrace}[f.key.value],
+	}
+	for _, path := range f.survey {
+		file, err := os.Open(path)
+		if err != nil {
+			return nil, fmt.Errorf("--survey: %w", err)
+		}
+		defer file.Close()
+		opt.Surveys = append(opt.Surveys, file)
+	}
+	work := func(w io.Writer) error {
+		opt.SurveyOut = w
+		c, err = analyze.Open(ctx, reader(set, ingest.Options{KeepAll: whole, ShowSensitive: showSensitive, Jobs: f.jobs}), opt)
+		return err
+	}
+	if f.surveyOut == "" {
+		err = work(nil)
+	} else {
+		err = a.print(f.surveyOut, work)
+	}
+	if err != nil {
+		if c != nil {
+			err = errors.Join(err, c.Close())
+		}
+		return nil, err
+	}
+	if err := a.judge(c, f); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+func (t *instant) when() analyze.When {
+	switch {
+	case t.text == "":
+		return analyze.When{}
+	case t.before > 0:
+		return analyze.When{Ago: t.before, Relative: true, Set: true}
+	}
+	return analyze.When{At: model.Time(t.at.UnixNano()), Set: true}
+}
+
+// judge says what became of the inputs, and returns an error where that ends the run (R3.4).
+func (a *app) judge(c *analyze.Capture, f *captureFlags) error {
+	var unusable []error
+	foreign, bad, records := 0, 0, int64(0)
+	for i := range c.Inputs {
+		in := &c.Inputs[i]
+		records += in.Spans + in.Records
+		switch {
+		case in.Unusable != "" && in.Named && !f.keepGoing:
+			unusable = append(unusable, fmt.Errorf("%s: %s", in.File, in.Unusable))
+			continue
+		case in.Unusable != "":
+			if foreign++; foreign <= foreignShown || in.Named {
+				a.note("%s: %s", in.File, in.Unusable)
+			}
+			if in.Named || in.Format != "" {
+				bad++
+			}
+			continue
+		case in.Skipped > 0 || in.ErrorCount > 0 || in.Truncated:
+			bad++
+		}
+		for n, text := range in.Errors {
+			if n == errorsShown {
+				a.note("%s: %s more", in.File, render.Plural(in.ErrorCount-errorsShown, "problem"))
+				break
+			}
+			a.note("%s", text)
+		}
+		for _, text := range in.Notes {
+			a.note("%s: %s", in.File, text)
+		}
+	}
+	if foreign > foreignShown {
+		a.note("%s more that cannot be used", render.Plural(int64(foreign-foreignShown), "file"))
+	}
+	for _, l := range c.Leftovers() {
+		a.note("removed %s, which an earlier run left behind", l.Dir)
+	}
+	if n, bytes, _ := c.Spilled(); n > 0 {
+		a.note("wrote %s (%s) to disk: --memory is less than the records take", render.Plural(int64(n), "partition"), render.Bytes(bytes))
+	}
+	if since, until, ok := c.Interval(); ok {
+		a.note("requests that start %s", interval(since, until))
+	}
+	switch {
+	case len(unusable) > 0:
+		return errors.Join(unusable...)
+	case f.strict && bad > 0:
+		return fmt.Errorf("--strict: something was bad in %s", render.Plural(int64(bad), "input"))
+	case records == 0:
+		return fmt.Errorf("nothing could be read from %s", render.Plural(int64(len(c.Inputs)), "file"))
+	}
+	return nil
+}
+
+const (
+	foreignShown = 5 // files of a folder that are no captures
+	errorsShown  = 3 // problems of an input
+)
+
+// interval is what --since and --until select, in words.
+func interval(since, until model.Time) string {
+	var text []string
+	if since > -1<<63 {
+		text = append(text, "from "+render.Instant(int64(since), nil))
+	}
+	if until < 1<<63-1 {
+		text = append(text, "before "+render.Instant(int64(until), nil))
+	}
+	return strings.Join(text, ", ")
+}
+
+// noRequest is the error of a capture in which no request was found: what names were seen and what was missing (R3.4).
+func noRequest(c *analyze.Capture) error {
+	if since, until, ok := c.Interval(); ok {
+		return fmt.Errorf("no request found that starts %s", interval(since, until))
+	}
+	var names []string
+	for i := range c.Inputs {
+		names = append(names, c.Inputs[i].Names...)
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	text := "no request found: no span has a session_id, request_id, req_id or external_request_id, and no llm_request a gen_ai.request.id"
+	if len(names) == 0 {
+		return errors.New(text)
+	}
+	more := ""
+	if len(names) > namesShown {
+		names, more = names[:namesShown], ", …"
+	}
+	return fmt.Errorf("%s\nspan names seen: %s%s", text, strings.Join(names, ", "), more)
+}
+
+const namesShown = 20
