@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/clipperhouse/displaywidth v0.10.0
+	github.com/goccy/go-json v0.12.0
 	github.com/olekukonko/tablewriter v1.1.5
 	go.opentelemetry.io/collector/pdata v1.71.0
 )

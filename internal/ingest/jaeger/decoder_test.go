@@ -38,7 +38,7 @@ func TestFiles(t *testing.T) {
 	for _, c := range []struct {
 		file                    string
 		spans, traces, services int
-		roots                   int // spans without a parent
+		roots                   int        // spans without a parent
 		first, last             model.Time // last 0: not known
 	}{
 		// CRISP's traces start at 0, which counts as no time (R3.5).
