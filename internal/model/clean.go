@@ -230,7 +230,8 @@ func (b *Builder) same(r *Request, first, s *Span) bool {
 		case old.Has(FlagOpen) && s.StageKey == old.StageKey:
 			r.Counts.OpenCopies++
 			old.Flags &^= FlagOpen
-			old.RawEnd, old.End, old.Attrs, old.Error = s.RawEnd, s.End, s.Attrs, s.Error
+			old.RawEnd, old.End, old.Error = s.RawEnd, s.End, s.Error
+			old.Attrs, s.Attrs = s.Attrs, old.Attrs // swapped: both spans go back to their arena with memory of their own
 		case sameContent(old, s) && sameTimes(old, s):
 			r.Counts.Duplicated++
 			old.Copies++
