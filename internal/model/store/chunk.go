@@ -57,8 +57,29 @@ func appendEntry(b []byte, k *entryKey, text []byte) []byte {
 	return b
 }
 
+// limits are how many names of each kind there are: what comes back from disk may hold no others.
+type limits struct{ strs, ress, files int }
+
+func limitsOf(d *model.Dict) (l limits) {
+	l.strs, l.ress, l.files = d.Sizes()
+	return l
+}
+
+// holds reports whether an id names something that is there.
+func (l *limits) holds(id model.SpanID) bool {
+	switch id.Kind {
+	case model.IDNone, model.IDHex:
+		return true
+	case model.IDLine:
+		return id.N < model.LineID(model.FileID(l.files), 0).N
+	case model.IDOpaque:
+		return id.N < uint64(l.strs)
+	}
+	return false // readers never write others
+}
+
 // appendEntries decodes a dictionary; texts point into it.
-func appendEntries(dst []entry, dict []byte, n uint32) ([]entry, error) {
+func (l *limits) appendEntries(dst []entry, dict []byte, n uint32) ([]entry, error) {
 	c := cursor{b: dict}
 	for range n {
 		var e entry
@@ -74,7 +95,8 @@ func appendEntries(dst []entry, dict []byte, n uint32) ([]entry, error) {
 		if e.flags&entryHash != 0 {
 			e.key = c.hash()
 		}
-		if c.bad {
+		text, opaque := e.trace.Opaque()
+		if c.bad || int(e.file) >= l.files || opaque && int(text) >= l.strs {
 			return dst, errCorrupt
 		}
 		dst = append(dst, e)

@@ -10,10 +10,10 @@ import (
 
 // A decoder turns records back into spans, reusing the slices of the span it fills.
 type decoder struct {
-	dict             *model.Dict
-	strs, ress, docs int // ids below are good
-	texts            textBlocks
-	common           map[string]string // texts that repeat
+	dict *model.Dict
+	limits
+	texts  textBlocks
+	common map[string]string // texts that repeat
 
 	scope  model.StrID // the last one seen, and what it means
 	lm, mp bool
@@ -21,9 +21,6 @@ type decoder struct {
 }
 
 func newDecoder(d *model.Dict) decoder { return decoder{dict: d, common: map[string]string{}} }
-
-// begin looks at how large the dictionary is by now.
-func (d *decoder) begin() { d.strs, d.ress, d.docs = d.dict.Sizes() }
 
 // span fills s from what follows the length of a record of a keyed stream. id is the id of its request.
 func (d *decoder) span(s *model.Span, e *entry, id string, rec []byte) error {
@@ -37,11 +34,14 @@ func (d *decoder) span(s *model.Span, e *entry, id string, rec []byte) error {
 func (d *decoder) content(s *model.Span, e *entry, id string, meta byte, c cursor) error {
 	h := c.head()
 	b := c.body(h.shape)
-	if c.bad || int(b.name) >= d.strs || int(b.scope) >= d.strs || int(b.res) >= max(d.ress, 1) || int(e.file) >= d.docs || meta&metaJoinMask >= byte(model.NumJoins) {
+	if c.bad || int(b.name) >= d.strs || int(b.scope) >= d.strs || int(b.res) >= max(d.ress, 1) || meta&metaJoinMask >= byte(model.NumJoins) {
 		return errCorrupt
 	}
 	if h.shape&shapeIDMask == formPlace {
 		h.id = model.LineID(e.file, b.pos)
+	}
+	if !d.holds(h.id) || !d.holds(h.parent) {
+		return errCorrupt
 	}
 	if !d.seen || d.scope != b.scope {
 		d.lm, d.mp = scopes(d.dict.Str(b.scope))
@@ -154,9 +154,9 @@ func (s *Store) ReadProcess(ctx context.Context, fn func(*model.Span) error) err
 	if s.closed.Load() {
 		return ErrClosed
 	}
-	sc := scanner{s: s}
+	sc := s.newScanner()
 	d := newDecoder(s.dict)
-	d.begin()
+	d.limits = limitsOf(s.dict)
 	var span model.Span
 	return s.eachChunk(ctx, s.processStream(), func(_ int, c *chunk) error {
 		entries, err := sc.dictionary(s.processStream(), c)

@@ -62,12 +62,17 @@ func hashTraceKey(id []byte) hash {
 func hashTrace(t model.TraceID) uint64 { return mix(t.Hi^mixB, t.Lo^mixA) }
 
 // hashSpan stands for a span of a trace in the links of identify: 64 bits, since it only ever meets spans of contested traces.
-func hashSpan(t model.TraceID, id model.SpanID) uint64 {
-	h := mix(hashTrace(t)^mixC, id.N^uint64(id.Kind)*mixA^mixB)
-	if h == 0 {
-		return 1
+// It is the same in every run: of names their text counts, not their number.
+func hashSpan(d *model.Dict, t model.TraceID, id model.SpanID) uint64 {
+	h := hashTrace(t)
+	if text, opaque := t.Opaque(); opaque {
+		h = xxhash.Sum64String(d.Str(text))
 	}
-	return h
+	n := id.N
+	if id.Kind == model.IDOpaque {
+		n = xxhash.Sum64String(d.Str(model.StrID(n)))
+	}
+	return max(mix(h^mixC, n^uint64(id.Kind)*mixA^mixB), 1)
 }
 
 // partitionOf cuts the range of a 64-bit hash into n equal parts.

@@ -76,7 +76,7 @@ func (s *Store) Identify(ctx context.Context) (Summary, error) {
 	case again:
 		return Summary{}, errors.New("identify: done before")
 	}
-	id := &identifier{s: s, scan: scanner{s: s}, links: links{index: map[uint64]uint32{}}}
+	id := &identifier{s: s, scan: s.newScanner(), links: links{dict: s.dict, index: map[uint64]uint32{}}}
 	for _, phase := range []func(context.Context) error{id.waiting, id.known, id.settle, id.contested, id.move} {
 		if err := phase(ctx); err != nil {
 			return Summary{}, err
@@ -199,7 +199,7 @@ func (id *identifier) contested(ctx context.Context) error {
 			if ok != keyed || !several(w.entry.trace) {
 				return nil
 			}
-			span, parent, err := spanOf(w.content)
+			span, parent, err := id.scan.spanOf(w.content)
 			if ok {
 				id.links.keyed(w.entry.trace, span, k)
 			} else {
@@ -242,7 +242,7 @@ func (id *identifier) linkKeyed(ctx context.Context, several func(model.TraceID)
 				if !contested[n] || len(rest) == 0 {
 					return nil
 				}
-				span, _, err := spanOf(rest[1:])
+				span, _, err := id.scan.spanOf(rest[1:])
 				id.links.keyed(entries[n].trace, span, entries[n].key)
 				return err
 			})
@@ -269,7 +269,7 @@ func (id *identifier) move(ctx context.Context) error {
 	var wg sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(streams)) {
 		wg.Go(func() {
-			m := mover{id: id, w: s.newWriter(), scan: scanner{s: s}}
+			m := mover{id: id, w: s.newWriter(), scan: s.newScanner()}
 			for i := range streams {
 				if err := m.stream(ctx, i); err != nil {
 					cancel(err)

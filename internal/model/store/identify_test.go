@@ -154,7 +154,9 @@ c T - cb.request 10 10 session_id= request_id=two`, want: []string{"one: cb.requ
 - - - sched.gnnmt 10 20 request_id= line
 - - - StorageManager.reserve_write 15 15 point
 - - - StorageManager.submit_prefetch_task 16 16 external_request_id=one point`, want: []string{"one: sched.gnnmt/id [StorageManager.submit_prefetch_task]/id"},
-			sum: func(s Summary) bool { return s.ProcessRecords == 3 && s.Unattributed == 0 && s.Records == 5 && s.Spans == 0 }},
+			sum: func(s Summary) bool {
+				return s.ProcessRecords == 3 && s.Unattributed == 0 && s.Records == 5 && s.Spans == 0
+			}},
 		{name: "a span without key and trace belongs to the process", rows: `
 - A - app.step 10 20 scope=app
 - B - app.step 10 20 scope=app session_id=user-1

@@ -4,6 +4,7 @@ import "github.com/cbtrace/cbtrace/internal/model"
 
 // links are the parents of spans without a key in traces that hold several keys, up to the first that has one (R4.3).
 type links struct {
+	dict  *model.Dict
 	index map[uint64]uint32
 	nodes []linkNode
 }
@@ -36,11 +37,11 @@ func (l *links) node(span uint64) *linkNode {
 func (l *links) child(t model.TraceID, id, parent model.SpanID) {
 	up := uint64(0)
 	if !parent.IsZero() {
-		up = hashSpan(t, parent)
+		up = hashSpan(l.dict, t, parent)
 		l.node(up)
 	}
 	if !id.IsZero() {
-		n := l.node(hashSpan(t, id))
+		n := l.node(hashSpan(l.dict, t, id))
 		if up != 0 && (n.parent == 0 || up < n.parent) {
 			n.parent = up
 		}
@@ -52,7 +53,7 @@ func (l *links) keyed(t model.TraceID, id model.SpanID, key hash) {
 	if id.IsZero() {
 		return
 	}
-	if n, ok := l.index[hashSpan(t, id)]; ok {
+	if n, ok := l.index[hashSpan(l.dict, t, id)]; ok {
 		if k := &l.nodes[n].key; k.isZero() || key.compare(*k) < 0 {
 			*k = key
 		}
@@ -91,7 +92,7 @@ func (l *links) find(t model.TraceID, id, parent model.SpanID) hash {
 	if id.IsZero() {
 		id = parent
 	}
-	if n, ok := l.index[hashSpan(t, id)]; ok && !id.IsZero() {
+	if n, ok := l.index[hashSpan(l.dict, t, id)]; ok && !id.IsZero() {
 		return l.nodes[n].key
 	}
 	return hash{}

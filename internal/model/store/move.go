@@ -12,6 +12,7 @@ type mover struct {
 	w      *Writer
 	scan   scanner
 	prefix [1]byte
+	text   []byte
 }
 
 // stream moves the records of a waiting stream, which is empty afterwards.
@@ -87,13 +88,13 @@ func (m *mover) place(w *waiter) place {
 		if id.s.mode == KeyByID {
 			return place{none: true}
 		}
-		var text [32]byte
-		return place{key: hashTraceKey(appendTraceID(text[:0], id.s.dict, w.entry.trace)), flag: entryHash | entryByTrace, join: model.JoinTrace}
+		m.text = appendTraceID(m.text[:0], id.s.dict, w.entry.trace)
+		return place{key: hashTraceKey(m.text), flag: entryHash | entryByTrace, join: model.JoinTrace}
 	case 1:
 		return place{key: t.first, flag: entryHash, join: model.JoinTrace}
 	}
-	span, parent, _ := spanOf(w.content)
-	if key := id.links.find(w.entry.trace, span, parent); !key.isZero() {
+	span, parent, err := m.scan.spanOf(w.content)
+	if key := id.links.find(w.entry.trace, span, parent); err == nil && !key.isZero() {
 		return place{key: key, flag: entryHash, join: model.JoinTrace}
 	}
 	return place{none: true} // above several requests: it belongs to none of them

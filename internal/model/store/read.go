@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -72,7 +73,6 @@ func (r *Reader) Read(ctx context.Context, i int, fn func(*model.Request) error)
 	if err := r.index(); err != nil {
 		return err
 	}
-	r.decoder.begin()
 	for n, g := range r.sorted {
 		if n&63 == 0 && ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -94,6 +94,7 @@ func (r *Reader) Read(ctx context.Context, i int, fn func(*model.Request) error)
 // load brings the chunks of a partition into memory and decodes their dictionaries.
 func (r *Reader) load(ctx context.Context, stream int) error {
 	s := r.s
+	r.decoder.limits = limitsOf(s.dict)
 	size := int64(0)
 	_ = s.eachChunk(context.Background(), stream, func(_ int, c *chunk) error {
 		if c.rec == nil {
@@ -115,7 +116,7 @@ func (r *Reader) load(ctx context.Context, stream int) error {
 			}
 		}
 		var err error
-		r.entries, err = appendEntries(r.entries, dict, c.entries)
+		r.entries, err = r.decoder.appendEntries(r.entries, dict, c.entries)
 		for len(r.origin) < len(r.entries) {
 			r.origin = append(r.origin, uint32(len(r.recs)))
 		}
@@ -200,6 +201,15 @@ func (r *Reader) indexChunk(rec []byte, first, end int) error {
 	return nil
 }
 
+// ErrMemory means that one request does not fit into the memory that is allowed.
+var ErrMemory = errors.New("raise --memory")
+
+// A span in a request with its attributes and its place in the tree takes about spanCost bytes. A request may take spareMemory more than what records may.
+const (
+	spanCost    = 768
+	spareMemory = 192 << 20
+)
+
 // spanBlock is how many spans are allocated at once.
 const spanBlock = 256
 
@@ -214,6 +224,9 @@ func (r *Reader) fill(g *group, key hash) error {
 		id.ID = r.decoder.texts.keep(g.text)
 	default:
 		return fmt.Errorf("a request without an id: %w", errCorrupt)
+	}
+	if need := int64(g.n) * spanCost; need > 2*r.s.limit+spareMemory {
+		return fmt.Errorf("request %s: its %d spans need about %d MiB: %w", id.ID, g.n, need>>20, ErrMemory)
 	}
 	r.spans = slices.Grow(r.spans[:0], int(g.n))
 	for i, at := range r.order[g.to-g.n : g.to] {

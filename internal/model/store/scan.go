@@ -8,11 +8,15 @@ import (
 
 // A scanner goes over the chunks of streams, in memory or on disk. One goroutine uses one.
 type scanner struct {
-	s       *Store
+	s *Store
+	limits
 	rec     []byte
 	dict    []byte
 	entries []entry
+	waiter  waiter
 }
+
+func (s *Store) newScanner() scanner { return scanner{s: s, limits: limitsOf(s.dict)} }
 
 // chunk is a chunk of a stream as it stands; its bytes stay when it goes to disk meanwhile. ok is false behind the last.
 func (s *Store) chunk(stream, i int) (c chunk, ok bool) {
@@ -52,7 +56,7 @@ func (sc *scanner) dictionary(stream int, c *chunk) ([]entry, error) {
 		dict = sc.dict
 	}
 	var err error
-	sc.entries, err = appendEntries(sc.entries[:0], dict, c.entries)
+	sc.entries, err = sc.appendEntries(sc.entries[:0], dict, c.entries)
 	return sc.entries, err
 }
 
@@ -95,7 +99,7 @@ func (sc *scanner) eachEntry(ctx context.Context, fn func(e *entry)) error {
 	return nil
 }
 
-// A waiter is a record of a waiting stream.
+// A waiter is a record of a waiting stream, good until the next.
 type waiter struct {
 	entry    *entry
 	how      byte
@@ -117,15 +121,16 @@ func (sc *scanner) eachWaiter(stream int, c *chunk, fn func(w *waiter) error) er
 	if err != nil {
 		return err
 	}
+	w := &sc.waiter
 	return eachRecord(rec, len(entries), func(n int, rest []byte) error {
-		w := waiter{entry: &entries[n]}
+		w.entry = &entries[n]
 		if sc.s.refused(w.entry) {
 			return nil
 		}
 		r := cursor{b: rest}
 		w.how = r.byte()
 		w.n = int(w.how & waitCountMask)
-		if w.n > numKeySlots {
+		if w.n > numKeySlots || w.external() && w.n != 1 {
 			return errCorrupt
 		}
 		for i := range w.n {
@@ -138,7 +143,7 @@ func (sc *scanner) eachWaiter(stream int, c *chunk, fn func(w *waiter) error) er
 			return errCorrupt
 		}
 		w.content = r.b
-		return fn(&w)
+		return fn(w)
 	})
 }
 
@@ -154,10 +159,10 @@ func (sc *scanner) eachWaiting(ctx context.Context, fn func(w *waiter) error) er
 }
 
 // spanOf is the id and the parent of a record by its content.
-func spanOf(content []byte) (id, parent model.SpanID, err error) {
+func (l *limits) spanOf(content []byte) (id, parent model.SpanID, err error) {
 	c := cursor{b: content}
 	h := c.head()
-	if c.bad {
+	if c.bad || !l.holds(h.id) || !l.holds(h.parent) {
 		return id, parent, errCorrupt
 	}
 	return h.id, h.parent, nil

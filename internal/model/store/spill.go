@@ -25,6 +25,7 @@ type spill struct {
 	sizes   [2]int64
 	written int64
 	room    int64 // bytes that may be written before free space is looked at again
+	free    func(dir string) (int64, bool)
 }
 
 const (
@@ -94,7 +95,7 @@ func (p *spill) reserve(tempDir string, file int, n int64) (*os.File, int64, err
 		p.files[file] = f
 	}
 	if p.room < n {
-		free, ok := freeSpace(p.dir)
+		free, ok := p.free(p.dir)
 		switch {
 		case !ok:
 			p.room = spillStep

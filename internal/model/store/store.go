@@ -11,7 +11,7 @@ import (
 
 // Config says how a store works. The zero value is a good one.
 type Config struct {
-	Memory     int64   // bytes of records kept in memory before partitions go to disk; 0: 1 GiB
+	Memory     int64   // bytes that a run may take, 0: 1 GiB; records take half of it before partitions go to disk
 	TempDir    string  // where the folder for them is made; "": the system's
 	Partitions int     // 0: picked by Memory
 	KeyMode    KeyMode // R4.4
@@ -34,7 +34,7 @@ type Store struct {
 	mode       KeyMode
 	partitions int
 	chunkSize  int
-	limit      int64 // bytes of chunks in memory
+	limit      int64 // bytes of chunks in memory; the other half is for what is made of them
 	tempDir    string
 
 	streams  []stream // keyed, waiting, processes
@@ -76,9 +76,10 @@ func New(d *model.Dict, cfg Config) *Store {
 		}
 	}
 	cfg.Partitions = min(cfg.Partitions, maxPartitions)
-	s := &Store{dict: d, mode: cfg.KeyMode, partitions: cfg.Partitions, limit: cfg.Memory, tempDir: cfg.TempDir, streams: make([]stream, 2*cfg.Partitions+1)}
+	s := &Store{dict: d, mode: cfg.KeyMode, partitions: cfg.Partitions, limit: cfg.Memory / 2, tempDir: cfg.TempDir, streams: make([]stream, 2*cfg.Partitions+1)}
 	// Open chunks of a few writers together stay below a quarter of the memory.
 	s.chunkSize = int(min(max(cfg.Memory/int64(16*len(s.streams)), minChunk), maxChunk))
+	s.spill.free = freeSpace
 	s.readers.New = func() any { return s.newReader() }
 	s.leftovers = sweep(s.tempDir)
 	return s

@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/cbtrace/cbtrace/internal/model"
 )
@@ -88,6 +89,9 @@ func (w *Writer) add(b *model.Batch, r *model.Record) error {
 		w.lm, _ = scopes(s.dict.Str(r.Scope))
 		w.scope, w.hasScope = r.Scope, true
 	}
+	if text, opaque := r.Trace.Opaque(); opaque {
+		r.Trace = w.opaque(r.Trace, text)
+	}
 	stage, scoped := stageOf(s.dict, r, w.lm)
 	sel := selectKey(b, r, stage, scoped, w.lm)
 	k := entryKey{trace: r.Trace, file: r.File}
@@ -115,6 +119,14 @@ func (w *Writer) add(b *model.Batch, r *model.Record) error {
 	}
 	w.waiting(b, r, &sel, hash{})
 	return w.put(s.waitingStream(r.Trace), &k, nil, w.prefix, w.content)
+}
+
+// opaque keeps a trace id of hex digits that looks like one of free text, but names none, as text.
+func (w *Writer) opaque(t model.TraceID, text model.StrID) model.TraceID {
+	if n, _, _ := w.s.dict.Sizes(); int(text) < n {
+		return t
+	}
+	return model.OpaqueTrace(w.s.dict.InternString(fmt.Sprintf("%016x%016x", t.Hi, t.Lo)))
 }
 
 // addResolved follows cbtrace.request (R2.6). The record of an external id waits all the same: it tells which ids are ambiguous (R4.2).
