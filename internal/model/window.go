@@ -17,7 +17,7 @@ func (b *Builder) fit(r *Request) {
 		b.stack = b.stack[:len(b.stack)-1]
 		if up := s.Parent; up != nil {
 			s.Fit = up.Fit
-			if up.Proc != s.Proc && s.Class == Work && s.Dur() <= up.Dur() && !s.ServerRoot() && up.Stage != StageLLMRequest && !s.Has(FlagUntimed) && !up.Has(FlagUntimed) {
+			if up.Proc != s.Proc && s.Owner() == Server && s.Class == Work && s.Dur() <= up.Dur() && !s.ServerRoot() && up.Stage != StageLLMRequest && !s.Has(FlagUntimed) && !up.Has(FlagUntimed) {
 				b.fitInto(up, s)
 			}
 		}
