@@ -43,7 +43,7 @@ func (a *app) print(path string, write func(io.Writer) error) error {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // a device, a named pipe
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
-			return usagef("--output: %w", err)
+			return cannotWrite(path, err)
 		}
 		return errors.Join(buffered(f, write), f.Close())
 	}
@@ -52,17 +52,25 @@ func (a *app) print(path string, write func(io.Writer) error) error {
 	}
 	f, err := createBeside(path)
 	if err != nil {
-		return usagef("--output: %w", err)
+		return cannotWrite(path, err)
 	}
 	a.scratch.add(f.Name())
 	if err := errors.Join(buffered(f, write), f.Close()); err != nil {
 		return err
 	}
 	if err := os.Rename(f.Name(), path); err != nil {
-		return usagef("--output: %w", err)
+		return cannotWrite(path, err)
 	}
 	a.scratch.keep(f.Name())
 	return nil
+}
+
+// cannotWrite is the error of a file that cannot be made: a mistake of whoever named it.
+func cannotWrite(path string, err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		err = e.Err // it may name the temporary file
+	}
+	return usagef("cannot write %s: %w", path, err)
 }
 
 // writeJSON writes documents as JSON: one as it is, several as an array; as jsonl each on a line of its own.
