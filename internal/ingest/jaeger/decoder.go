@@ -22,6 +22,7 @@ const EmptyAnswer = "answers without spans"
 // A Decoder decodes blocks for one goroutine: it holds caches of what repeats. The zero value is ready.
 type Decoder struct {
 	s   jsonscan.Scanner
+	src []byte // what it reads
 	blk *decode.Block
 	b   *model.Batch
 	rep *decode.Report
@@ -46,11 +47,12 @@ type Decoder struct {
 // goes on after the value. Positions are lines.
 func (d *Decoder) Decode(blk decode.Block, b *model.Batch, rep *decode.Report) (n int) {
 	d.blk, d.b, d.rep = &blk, b, rep
-	defer func() { d.blk, d.b, d.rep = nil, nil, nil }()
+	defer func() { d.blk, d.b, d.rep, d.src = nil, nil, nil, nil }()
 	d.caches.bind(b, blk.Family)
 	d.baseLine, d.basePos = 0, 0
 	s := &d.s
-	s.Reset(blk.Data)
+	d.src = blk.Data
+	s.Reset(d.src)
 	for s.More() {
 		start, line := s.Pos(), s.Line()
 		mine := false
@@ -138,15 +140,15 @@ func (d *Decoder) value() (mine bool) {
 
 // apart reads the value that began at start, which turned out to be a span by itself, once more.
 func (d *Decoder) apart(start int, line int64) {
-	outer := d.s
-	d.s = d.inner
-	d.s.Reset(d.blk.Data[start:outer.Pos()])
+	outer, src := d.s, d.src
+	d.s, d.src = d.inner, src[start:outer.Pos()]
+	d.s.Reset(d.src)
 	d.basePos, d.baseLine = start, line
 	d.document()
 	if err := d.s.Err(); err != nil {
 		d.skip(d.s.Pos(), d.s.Line(), err)
 	}
-	d.inner, d.s = d.s, outer
+	d.inner, d.s, d.src = d.s, outer, src
 	d.basePos, d.baseLine = 0, 0
 }
 

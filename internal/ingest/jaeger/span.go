@@ -160,6 +160,9 @@ func (d *Decoder) references() {
 		return
 	}
 	for s.Elem() {
+		if d.fastReference() {
+			continue
+		}
 		var ref reference
 		if !s.Object() {
 			continue

@@ -116,7 +116,9 @@ func (d *Decoder) tags(r *model.Record) {
 		return
 	}
 	for d.s.Elem() {
-		d.tag(r)
+		if !d.fastTag(r) {
+			d.tag(r)
+		}
 	}
 }
 
@@ -182,28 +184,113 @@ func (d *Decoder) tagMap(r *model.Record) {
 
 // put reads a value: a fact of the span, or an attribute that is kept.
 func (d *Decoder) put(r *model.Record, s *jsonscan.Scanner, k model.AttrKey, typ tagType) {
-	switch k {
-	case model.AttrNone, tagDropped:
+	if k == model.AttrNone || k == tagDropped {
 		s.Skip()
-	case tagKind:
-		t, _ := s.Text()
-		r.Kind = kindOf(t)
-	case tagError:
-		d.errorTag(r, s)
-	case tagStatus:
-		if t, _ := s.Text(); string(t) == "ERROR" {
-			r.Flags |= model.RecordError
-		}
-	case tagScope:
+		return
+	}
+	switch s.Kind() {
+	case jsonscan.String:
 		if t, ok := s.Text(); ok {
-			d.span.scope = d.name(t)
+			d.putText(r, k, typ, t)
 		}
-	case tagLibrary:
-		if t, ok := s.Text(); ok {
-			d.span.library = d.name(t)
+	case jsonscan.Number:
+		if raw := s.Raw(); k < tagLowest {
+			d.putNumber(k, typ, raw)
+		}
+	case jsonscan.Bool:
+		v, _ := s.Bool()
+		d.putBool(r, k, v)
+	case jsonscan.Object, jsonscan.Array:
+		if k > tagLowest {
+			s.Skip()
+			return
+		}
+		d.text = appendCompact(d.text[:0], s, d.b.ShowSensitive || model.IsSecret(d.b.Dict.KeyName(k)))
+		if s.Err() == nil {
+			d.b.AddText(k, d.text) // which redacts a secret key's value (R3.6)
 		}
 	default:
-		d.attribute(s, k, typ)
+		s.Skip()
+	}
+}
+
+// putText takes a text: a fact of the span, or an attribute of its declared type.
+func (d *Decoder) putText(r *model.Record, k model.AttrKey, typ tagType, t []byte) {
+	switch k {
+	case model.AttrNone, tagDropped:
+		return
+	case tagKind:
+		r.Kind = kindOf(t)
+		return
+	case tagError: // a truth as text; another text is an attribute and no error, as for Jaeger's UI
+		switch string(t) {
+		case "true", "True":
+			r.Flags |= model.RecordError
+		case "false", "False", "":
+		default:
+			d.b.AddText(d.b.Wants([]byte("error")), t)
+		}
+		return
+	case tagStatus:
+		if string(t) == "ERROR" {
+			r.Flags |= model.RecordError
+		}
+		return
+	case tagScope:
+		d.span.scope = d.name(t)
+		return
+	case tagLibrary:
+		d.span.library = d.name(t)
+		return
+	}
+	switch typ {
+	case typeInt:
+		if n, err := jsonscan.ParseInt(t); err == nil {
+			d.b.AddInt(k, n)
+			return
+		}
+	case typeFloat:
+		if f, err := strconv.ParseFloat(string(t), 64); err == nil {
+			d.b.AddFloat(k, f)
+			return
+		}
+	case typeBool:
+		switch string(t) {
+		case "true", "True":
+			d.b.AddBool(k, true)
+			return
+		case "false", "False":
+			d.b.AddBool(k, false)
+			return
+		}
+	}
+	d.b.AddText(k, t)
+}
+
+// putNumber adds a number, never through a float when it is an integer.
+func (d *Decoder) putNumber(k model.AttrKey, typ tagType, raw []byte) {
+	whole := isInteger(raw)
+	if typ == typeInt || typ != typeFloat && whole {
+		if n, err := jsonscan.ParseInt(raw); err == nil {
+			d.b.AddInt(k, n)
+			return
+		}
+	}
+	if typ == typeFloat || !whole {
+		if f, err := strconv.ParseFloat(string(raw), 64); err == nil {
+			d.b.AddFloat(k, f)
+			return
+		}
+	}
+	d.b.AddText(k, raw)
+}
+
+func (d *Decoder) putBool(r *model.Record, k model.AttrKey, v bool) {
+	switch {
+	case k == tagError && v:
+		r.Flags |= model.RecordError
+	case k < tagLowest:
+		d.b.AddBool(k, v)
 	}
 }
 
@@ -221,83 +308,6 @@ func kindOf(t []byte) model.SpanKind {
 		return model.KindConsumer
 	}
 	return 0
-}
-
-// errorTag reads the tag error: a truth, which may be text. Another text is an attribute and no error, as for Jaeger's UI.
-func (d *Decoder) errorTag(r *model.Record, s *jsonscan.Scanner) {
-	if s.Kind() != jsonscan.String {
-		if failed, _ := s.Bool(); failed {
-			r.Flags |= model.RecordError
-		}
-		return
-	}
-	switch t, _ := s.Text(); string(t) {
-	case "true", "True":
-		r.Flags |= model.RecordError
-	case "false", "False", "":
-	default:
-		d.b.AddText(d.b.Wants([]byte("error")), t)
-	}
-}
-
-// attribute adds a value by its declared type, or by the one it is written in.
-func (d *Decoder) attribute(s *jsonscan.Scanner, k model.AttrKey, typ tagType) {
-	switch s.Kind() {
-	case jsonscan.String:
-		t, ok := s.Text()
-		if !ok {
-			return
-		}
-		switch typ {
-		case typeInt:
-			if n, err := jsonscan.ParseInt(t); err == nil {
-				d.b.AddInt(k, n)
-				return
-			}
-		case typeFloat:
-			if f, err := strconv.ParseFloat(string(t), 64); err == nil {
-				d.b.AddFloat(k, f)
-				return
-			}
-		case typeBool:
-			switch string(t) {
-			case "true", "True":
-				d.b.AddBool(k, true)
-				return
-			case "false", "False":
-				d.b.AddBool(k, false)
-				return
-			}
-		}
-		d.b.AddText(k, t)
-	case jsonscan.Number:
-		d.number(s.Raw(), k, typ)
-	case jsonscan.Bool:
-		v, _ := s.Bool()
-		d.b.AddBool(k, v)
-	case jsonscan.Object, jsonscan.Array:
-		d.text = appendCompact(d.text[:0], s, d.b.ShowSensitive || model.IsSecret(d.b.Dict.KeyName(k)))
-		if s.Err() == nil {
-			d.b.AddText(k, d.text) // which redacts a secret key's value (R3.6)
-		}
-	default:
-		s.Skip()
-	}
-}
-
-// number adds a number, never through a float when it is an integer.
-func (d *Decoder) number(raw []byte, k model.AttrKey, typ tagType) {
-	if typ == typeInt || typ != typeFloat && isInteger(raw) {
-		if n, err := jsonscan.ParseInt(raw); err == nil {
-			d.b.AddInt(k, n)
-			return
-		}
-	}
-	if f, err := strconv.ParseFloat(string(raw), 64); err == nil && !isInteger(raw) || typ == typeFloat && err == nil {
-		d.b.AddFloat(k, f)
-		return
-	}
-	d.b.AddText(k, raw)
 }
 
 // isInteger reports whether a number is written without a fraction or exponent.
