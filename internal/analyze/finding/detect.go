@@ -13,6 +13,8 @@ type Inputs struct {
 	Split    *split.Split  // of the same request
 	Deadline time.Duration // 0: DefaultDeadline
 	SetOnly  bool          // no messages: what a report needs
+
+	Unrelated func(model.TraceID) bool // whether a trace is marked as holding unrelated keys; nil: none is
 }
 
 // A Found is a finding of a request. Message is one sentence with numbers and without payloads; an early exit's reason, the only text of
@@ -34,7 +36,9 @@ type Detector struct {
 	spans [NumFindings][]*model.Span
 	found []Found
 	ranks []string
-	world int64 // the largest world_size of the request
+
+	retrieves []int64 // by attempt
+	world     int64   // the largest world_size of the request
 }
 
 // Detect finds what one request shows.
@@ -56,6 +60,7 @@ func (d *Detector) Detect(r *model.Request, in Inputs) (model.FindingSet, []Foun
 		d.span(s)
 	}
 	d.request()
+	d.further()
 	d.found = d.found[:0]
 	if in.SetOnly {
 		return d.set, nil

@@ -1,6 +1,8 @@
 package finding
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -104,11 +106,11 @@ func TestDetect(t *testing.T) {
 		{"rank ok", "cb.request server 0ms 9ms\n cb.classify server 1ms 2ms per_rank_ok=True", ""},
 
 		// CONTRACT 9.2 E: world_size 2, one retrieve, of rank 0.
-		{"one rank of two", "cb.request server 0ms 90ms\n cb.sparse_prefetch server 1ms 2ms world_size=2\n cb.retrieve server 11ms 20ms worker_id=0", "rank_mismatch"},
-		{"two of two", "cb.request server 0ms 90ms\n cb.sparse_prefetch server 1ms 2ms world_size=2\n cb.retrieve server 11ms 20ms worker_id=0\n cb.retrieve server 11ms 20ms worker_id=1", ""},
-		{"the same twice", "cb.request server 0ms 90ms world_size=2\n cb.lookup server 1ms 2ms\n cb.retrieve server 11ms 12ms worker_id=1\n cb.lookup server 13ms 14ms\n cb.retrieve server 15ms 20ms worker_id=1", "rank_mismatch relookup"},
+		{"one rank of two", "cb.request server 0ms 90ms\n cb.lookup server 1ms 2ms world_size=2\n cb.retrieve server 11ms 20ms worker_id=0", "rank_mismatch stitched_ranks"},
+		{"two of two", "cb.request server 0ms 90ms\n cb.lookup server 1ms 2ms world_size=2\n cb.retrieve server 11ms 20ms worker_id=0\n cb.retrieve server 11ms 20ms worker_id=1", ""},
+		{"the same twice", "cb.request server 0ms 90ms world_size=2\n cb.lookup server 1ms 2ms\n cb.retrieve server 11ms 12ms worker_id=1\n cb.lookup server 13ms 14ms\n cb.retrieve server 15ms 20ms worker_id=1", "rank_mismatch relookup stitched_ranks"},
 		{"no retrieve", "cb.request server 0ms 90ms world_size=2", ""},
-		{"no rank named", "cb.request server 0ms 90ms world_size=2\n cb.retrieve server 11ms 20ms", ""},
+		{"no rank named", "cb.request server 0ms 90ms world_size=1\n cb.lookup server 1ms 2ms\n cb.retrieve server 11ms 20ms", ""},
 
 		{"identity", "cb.request server 0ms 9ms hit_tokens=960 requested_tokens=2048 prefix_hit_tokens=512 non_prefix_hit_tokens=512", "hit_identity_broken"},
 		{"identity holds", "cb.request server 0ms 9ms hit_tokens=1024 requested_tokens=2048 prefix_hit_tokens=512 non_prefix_hit_tokens=512", ""},
@@ -117,10 +119,10 @@ func TestDetect(t *testing.T) {
 		{"a forward", "cb.request sched 0ms 9ms\n cb.execute worker0 1ms 8ms\n  cb.model_forward worker0 2ms 7ms", ""},
 		{"a made-up execute", "cb.request sched 0ms 9ms\ncb.start_load_kv worker0 1ms 2ms trace=1\ncb.start_load_kv worker0 2ms 3ms trace=1", "double_start_load_kv.double_unknown"},
 
-		{"retrieve failed", "cb.request server 0ms 9ms\n cb.retrieve server 1ms 2ms success=False", "retrieve_failed"},
-		{"an mp.retrieve failed", "request server 0ms 9ms\n mp.retrieve server 1ms 2ms success=false", "retrieve_failed"},
+		{"retrieve failed", "cb.request server 0ms 9ms\n cb.lookup server 0ms 1ms\n cb.retrieve server 1ms 2ms success=False", "retrieve_failed"},
+		{"an mp.retrieve failed", "request server 0ms 9ms\n mp.lookup_prefetch server 0ms 1ms\n mp.retrieve server 1ms 2ms success=false", "retrieve_failed"},
 		{"a scatter failed", "cb.request server 0ms 9ms\n cb.scatter server 1ms 2ms success=False", ""},
-		{"retrieve fine", "cb.request server 0ms 9ms\n cb.retrieve server 1ms 2ms success=True", ""},
+		{"retrieve fine", "cb.request server 0ms 9ms\n cb.lookup server 0ms 1ms\n cb.retrieve server 1ms 2ms success=True", ""},
 
 		{"error", "cb.request server 0ms 9ms\n app.step app 1ms 2ms error", "request_error"},
 
@@ -144,12 +146,46 @@ func TestDetect(t *testing.T) {
 		// Without poll lines 40 / 4 is usual; the rpc ended 16 ms after the work, of which 1 ms is taken for the way.
 		{"polls counted, in time", "cb.lookup.rpc sched 0ms 40ms n_polls=4\n cb.lookup server 1ms 24ms\n  cb.classify server 1ms 24ms", ""},
 		{"polls counted, late", "cb.lookup.rpc sched 0ms 40ms n_polls=4\n cb.lookup server 1ms 23999999ns\n  cb.classify server 1ms 23999999ns", "late_poll"},
-		{"no common clock", "cb.request sched 0ms 100ms\n cb.lookup.rpc sched 0ms 40ms polls=1ms,2ms,39ms\n  cb.lookup server 50ms 51ms\n   cb.classify server 50ms 51ms", ""},
+		{"no common clock", "cb.request sched 0ms 100ms\n cb.lookup.rpc sched 0ms 40ms polls=10ms,20ms,39ms\n  cb.lookup server 50ms 51ms\n   cb.classify server 50ms 51ms", ""},
 
 		{"in time", deadline + "150ms 200ms worker_id=0", ""},
 		{"late", deadline + "150000001ns 200ms worker_id=0", "retrieve_after_deadline"},
 		{"only the first of an attempt counts", deadline + "60ms 70ms worker_id=0\n  cb.retrieve server 220ms 230ms worker_id=1", ""},
 		{"the next attempt is late", deadline + "60ms 70ms worker_id=0\n  cb.lookup server 80ms 120ms\n  cb.retrieve server 221ms 230ms worker_id=0", "relookup retrieve_after_deadline"},
+
+		{"a scatter of another rank", "cb.request server 0ms 90ms\n cb.lookup server 1ms 2ms world_size=2\n cb.retrieve server 11ms 20ms worker_id=0\n  cb.scatter server 12ms 19ms worker_id=1\n cb.retrieve server 11ms 20ms worker_id=1", "stitched_ranks"},
+		{"scatters of their own rank", "cb.request server 0ms 90ms\n cb.lookup server 1ms 2ms world_size=2\n cb.retrieve server 11ms 20ms worker_id=0\n  cb.scatter server 12ms 19ms worker_id=0\n cb.retrieve server 11ms 20ms worker_id=1", ""},
+		{"an attempt lacks a rank, the next has it", "cb.request server 0ms 90ms\n cb.lookup server 1ms 2ms world_size=2\n cb.retrieve server 11ms 20ms worker_id=0\n cb.lookup server 31ms 32ms\n cb.retrieve server 41ms 50ms worker_id=1", "stitched_ranks relookup"},
+		{"every attempt has its ranks", "cb.request server 0ms 90ms\n cb.lookup server 1ms 2ms world_size=1\n cb.retrieve server 11ms 20ms worker_id=0\n cb.lookup server 31ms 32ms\n cb.retrieve server 41ms 50ms worker_id=0", "relookup"},
+
+		{"loaded without a lookup", "cb.request server 0ms 90ms\n cb.retrieve server 11ms 20ms worker_id=0", "retrieve_without_lookup"},
+		{"an mp.retrieve without a lookup", "request server 0ms 90ms\n mp.retrieve server 11ms 20ms", "retrieve_without_lookup"},
+		{"numbers prove a lookup", "cb.request server 0ms 90ms hit_tokens=0 requested_tokens=0\n cb.retrieve server 11ms 20ms worker_id=0", ""},
+		{"neither", "cb.request server 0ms 90ms", ""},
+
+		{"found, run, not loaded", "cb.request server 0ms 90ms hit_tokens=1 requested_tokens=512\ncb.model_forward worker0 20ms 30ms", "hit_not_retrieved"},
+		{"nothing found", "cb.request server 0ms 90ms hit_tokens=0 requested_tokens=512\ncb.model_forward worker0 20ms 30ms", ""},
+		{"found and scattered", "cb.request server 0ms 90ms hit_tokens=1 requested_tokens=512\n cb.scatter server 10ms 11ms\ncb.model_forward worker0 20ms 30ms", ""},
+		{"found, the model was not recorded", "cb.request server 0ms 90ms hit_tokens=1 requested_tokens=512", ""},
+		{"found, the server was not recorded", "cb.request sched 0ms 90ms hit_tokens=1 requested_tokens=512\ncb.model_forward worker0 20ms 30ms", ""},
+
+		// intervals 10, 10, 30: three times the usual one, and a tick more
+		{"polls as usual", "cb.lookup.rpc sched 0ms 60ms polls=10ms,20ms,50ms", ""},
+		{"polls starved", "cb.lookup.rpc sched 0ms 60ms polls=10ms,20ms,50000001ns", "starved_poller"},
+		{"too few polls to tell", "cb.lookup.rpc sched 0ms 60ms polls=1ms,50ms", ""},
+
+		// 10 ms before the lookup, which takes longer
+		{"asked soon", "llm_request engine 0ms 900ms gen_ai.latency.time_in_queue=0.1\n cb.request sched 1ms 800ms\n  cb.lookup.rpc sched 10ms 90ms", ""},
+		{"asked late", "llm_request engine 0ms 900ms gen_ai.latency.time_in_queue=0.1\n cb.request sched 1ms 800ms\n  cb.lookup.rpc sched 10000001ns 90ms", "lookup_could_overlap_queue"},
+		{"a short lookup", "llm_request engine 0ms 900ms gen_ai.latency.time_in_queue=0.1\n cb.request sched 1ms 800ms\n  cb.lookup.rpc sched 50ms 60ms", ""},
+		{"not in the queue", "llm_request engine 0ms 900ms gen_ai.latency.time_in_queue=0.1\n cb.request sched 1ms 800ms\n  cb.lookup.rpc sched 50ms 100000001ns", ""},
+		{"no queue known", "llm_request engine 0ms 900ms\n cb.request sched 1ms 800ms\n  cb.lookup.rpc sched 50ms 90ms", ""},
+
+		// the call at 10, its load 10 ms from 20 on
+		{"waits as long as it loads", "cb.request sched 0ms 90ms\n cb.lookup server 1ms 2ms\n cb.start_load_kv worker0 10ms 40ms worker_id=0\n  cb.retrieve server 20ms 30ms worker_id=0", ""},
+		{"waits longer than it loads", "cb.request sched 0ms 90ms\n cb.lookup server 1ms 2ms\n cb.start_load_kv worker0 10ms 40ms worker_id=0\n  cb.retrieve server 20ms 29999999ns worker_id=0", "device_wait"},
+		{"waits a millisecond", "cb.request sched 0ms 90ms\n cb.lookup server 1ms 2ms\n cb.start_load_kv worker0 10ms 40ms worker_id=0\n  cb.retrieve server 11ms 11001us worker_id=0", ""},
+		{"loads after the call", "cb.request sched 0ms 90ms\n cb.lookup server 1ms 2ms\n cb.start_load_kv worker0 10ms 40ms worker_id=0\n  cb.retrieve server 39ms 41ms worker_id=0", ""},
 
 		{"tail", "request server 1ms 2ms\n mp.store server 1500us 3ms", ""},
 		{"tail longer than the window", "request server 1ms 2ms\n mp.store server 1500us 3001us", "store_tail"},
@@ -197,6 +233,23 @@ func TestIdentityFindings(t *testing.T) {
 	}
 }
 
+func TestContextLeak(t *testing.T) {
+	r := modeltest.Linked(t, "cb.request sched 0ms 9ms\ncb.schedule sched 1ms 2ms trace=1\ncb.build_meta sched 3ms 4ms trace=1")
+	leaks := func(of model.TraceID) func(model.TraceID) bool { return func(t model.TraceID) bool { return t == of } }
+	if got := seen(t, r, Inputs{Unrelated: leaks(model.TraceID{})}); got != "" {
+		t.Errorf("no trace leaks: %q", got)
+	}
+	in := Inputs{Unrelated: leaks(r.Spans[1].Trace)}
+	if got := seen(t, r, in); got != "context_leak" {
+		t.Errorf("a trace leaks: %q", got)
+	}
+	in.Split = new(split.Splitter).Split(r)
+	_, found := Detect(r, in)
+	if want := "2 spans are in a trace that holds unrelated requests."; found[0].Message != want || len(found[0].Spans) != 2 {
+		t.Errorf("got  %s (%d spans)\nwant %s", found[0].Message, len(found[0].Spans), want)
+	}
+}
+
 func TestDeadlineOption(t *testing.T) {
 	r := modeltest.Linked(t, deadline+"150ms 200ms worker_id=0")
 	for _, c := range []struct {
@@ -222,7 +275,17 @@ func TestMessages(t *testing.T) {
 		{"request server 0ms 1ms early_exit_reason=no_gpu_context", `The lookup ended before it searched: "no_gpu_context".`, 1},
 		{"request server 0ms 1ms early_exit_reason=" + strings.Repeat("\x1b", 70), `The lookup ended before it searched: "` + strings.Repeat(`\x1b`, 64) + `…".`, 1},
 		{"cb.lookup server 0ms 9ms stale_chunks=2\n cb.classify server 1ms 2ms stale=2", "2 chunks matched but no longer stored.", 2},
-		{"cb.request server 0ms 90ms world_size=2\n cb.retrieve server 11ms 20ms worker_id=0", "1 rank of 2 loaded.", 1},
+		{"cb.lookup server 0ms 90ms world_size=2\n cb.retrieve server 11ms 20ms worker_id=0\n cb.retrieve server 11ms 20ms worker_id=0", "1 rank of 2 loaded.", 2},
+		{"cb.lookup server 0ms 90ms world_size=2\n cb.retrieve server 11ms 20ms worker_id=0\n cb.lookup server 30ms 31ms\n cb.retrieve server 41ms 50ms worker_id=1",
+			"An attempt has fewer cb.retrieve than its 2 ranks: spans of ranks were made into one (inferred).", 2},
+		{"cb.lookup server 0ms 90ms world_size=2\n cb.retrieve server 11ms 20ms worker_id=0\n  cb.scatter server 12ms 19ms worker_id=1\n cb.retrieve server 11ms 20ms worker_id=1",
+			"A cb.scatter names another rank than the cb.retrieve above it: spans of ranks are mixed.", 1},
+		{"cb.request server 0ms 90ms\n cb.retrieve server 11ms 20ms worker_id=0\n cb.retrieve server 11ms 20ms worker_id=1", "2 retrieves and no lookup.", 2},
+		{"cb.request server 0ms 90ms hit_tokens=512 requested_tokens=512\n cb.model_forward worker0 20ms 30ms", "512 tokens found, none loaded, and the model ran.", 1},
+		{"cb.lookup.rpc sched 0ms 90ms polls=10ms,20ms,30ms,90ms", "60 ms passed between two polls, where 10 ms is usual.", 1},
+		{"llm_request engine 0ms 900ms gen_ai.latency.time_in_queue=0.1\n cb.request sched 1ms 800ms\n  cb.lookup.rpc sched 30ms 80ms",
+			"The lookup began 30 ms after the request arrived and took 50 ms: up to 30 ms less in queue had it begun at once (inferred).", 1},
+		{"cb.lookup server 1ms 2ms\ncb.start_load_kv worker0 10ms 40ms worker_id=0\n cb.retrieve server 20ms 25ms worker_id=0", "A load began 10 ms after its call and took 5 ms (inferred).", 1},
 		{"cb.request server 0ms 9ms hit_tokens=960 requested_tokens=2048 prefix_hit_tokens=512 non_prefix_hit_tokens=512", "hit_tokens is 960, its parts add up to 1024: off by -64.", 1},
 		{passes("256", "768"), "2 passes of one rank wrote 256 + 768 tokens where 1024 were found.", 2},
 		{passes("512", "1024"), "2 passes of one rank wrote 512 + 1024 tokens where 1024 were found; 512 of all tokens written were for nothing.", 2},
@@ -237,12 +300,12 @@ func TestMessages(t *testing.T) {
 		r := modeltest.Linked(t, c.text)
 		var sp split.Splitter
 		_, found := Detect(r, Inputs{Split: sp.Split(r)})
-		if len(found) != 1 {
-			t.Errorf("%q: %d findings", c.text, len(found))
-			continue
+		var got []string
+		for _, f := range found {
+			got = append(got, fmt.Sprintf("%s (%d spans)", f.Message, len(f.Spans)))
 		}
-		if found[0].Message != c.want || len(found[0].Spans) != c.spans {
-			t.Errorf("got  %s (%d spans)\nwant %s (%d spans)", found[0].Message, len(found[0].Spans), c.want, c.spans)
+		if want := fmt.Sprintf("%s (%d spans)", c.want, c.spans); !slices.Contains(got, want) {
+			t.Errorf("got  %q\nwant %s", got, want)
 		}
 	}
 }

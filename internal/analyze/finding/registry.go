@@ -45,6 +45,13 @@ const (
 	DualMismatch
 	CaptureIncomplete
 	NoLLMRequest
+	StitchedRanks
+	RetrieveWithoutLookup
+	HitNotRetrieved
+	StarvedPoller
+	LookupCouldOverlapQueue
+	DeviceWait
+	ContextLeak
 	NumFindings
 )
 
@@ -54,12 +61,19 @@ const DefaultDeadline = 100 * time.Millisecond
 // Thresholds. The comparison is always "more than" unless the name says otherwise.
 const (
 	latePollHalves   = 3  // late_poll: this many halves of the usual interval
+	starvedTimes     = 3  // starved_poller: this many usual intervals without a poll
+	starvedIntervals = 3  // starved_poller: at least this many intervals, so that there is a usual one
 	disagreePercent  = 5  // clock_disagreement: of a process pair's clock pairs
 	dualPercent      = 90 // dual_mismatch: fewer of the sightings than this pair
 	loadPercent      = 90 // missing_stage: at least this many of the requests with hits have a load
 	maxReason        = 64 // bytes of a reason in a message
 	maxPasses        = 8  // passes that a message lists
 	significantDigit = 4  // digits of a duration in a message
+)
+
+const (
+	overlapAtLeast    = 10 * time.Millisecond // lookup_could_overlap_queue: what would be saved
+	deviceWaitAtLeast = time.Millisecond      // device_wait: however short the retrieve
 )
 
 // A Scope says what a finding is about.
@@ -178,6 +192,28 @@ var Registry = [NumFindings]Info{
 		"Dropped events, gaps in sequence numbers, inputs that end in the middle of a record.", "Treat counts and rates as lower bounds, or capture again.", nil},
 	NoLLMRequest: {"no_llm_request", Capture, Note, "The engine wrote no llm_request, so there is no time to first token and no queue time, and latency is the server's.",
 		"No llm_request in the capture.", "Check the engine's --otlp-traces-endpoint and that its file is part of the capture.", nil},
+
+	StitchedRanks: {"stitched_ranks", Request, Warning, "Spans of several ranks were made into one, so durations of retrieves are mixed.",
+		"With a world_size above 1: a cb.scatter that names another rank than the cb.retrieve above it, or an attempt with fewer cb.retrieve than world_size, at least one; the latter is inferred.",
+		"Do not compare ranks; the server keeps one open span per session and event, whichever rank it came from.", sayStitched},
+	RetrieveWithoutLookup: {"retrieve_without_lookup", Request, Warning, "Something was loaded and no lookup was recorded.",
+		"A cb.retrieve or mp.retrieve, no lookup span of any kind, and no numbers of one.",
+		"Look for a capture that began too late, for dropped events, or for a session id that changed on the way.", sayNoLookup},
+	HitNotRetrieved: {"hit_not_retrieved", Request, Warning, "Tokens were found, the model ran, and nothing was loaded.",
+		"hit_tokens above 0, a span of the server and a cb.model_forward, but neither retrieve nor scatter.",
+		"Check why the connector skipped the load; these tokens were computed again.", sayNotRetrieved},
+	StarvedPoller: {"starved_poller", Request, Warning, "The scheduler did not come round to polling for long.",
+		fmt.Sprintf("More than %d × the median poll interval of the request between two polls of a lookup with at least %d intervals; needs poll lines.", starvedTimes, starvedIntervals),
+		"Look at what else the scheduler did then: a poll or a step that blocks its loop.", sayStarved},
+	LookupCouldOverlapQueue: {"lookup_could_overlap_queue", Request, Note, "The lookup began only when the request left the queue, though it could have run while it waited.",
+		fmt.Sprintf("Of the time in queue of an llm_request more than %d ms passed before the first lookup began, which took more than that and ended within it; inferred.", overlapAtLeast/time.Millisecond),
+		"Start lookups when requests arrive, if the connector can.", sayOverlap},
+	DeviceWait: {"device_wait", Request, Warning, "A load waited longer for its device than it then took.",
+		fmt.Sprintf("From the start of cb.start_load_kv to the first cb.retrieve inside it more than that lasted and more than %d ms; the call stands for the submit: inferred.", deviceWaitAtLeast/time.Millisecond),
+		"Look for other retrieves and stores on that device: they share a stream.", sayDeviceWait},
+	ContextLeak: {"context_leak", Request, Warning, "A trace of this request holds unrelated requests too.",
+		"One trace id with keys that have nothing to do with each other (R2.2); cbtrace keeps the requests apart.",
+		"Check what sets the trace context: one of the process, or a client's that is never renewed.", sayLeak},
 }
 
 // ByCode is the number of a code.

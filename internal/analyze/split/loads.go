@@ -66,28 +66,43 @@ func (sp *Splitter) passes() {
 	sp.spans = sp.req.LoadPasses(sp.spans[:0])
 	passes := sp.spans
 	slices.SortFunc(passes, sp.order)
-	retrieved := 0
+	for _, s := range sp.of[model.StageRetrieve] {
+		s.Mark = 0
+	}
 	for _, s := range passes {
 		p := Pass{Span: s, Attempt: model.AttemptOf(l.Starts, s.Start), Worker: s.Worker()}
 		if s.Stage == model.StageMPRetrieve {
 			p.Worker = s.Text(model.AttrDevice)
 			p.Written = positive(s.Int(model.AttrNumTokens)) // 0 says nothing (VOCABULARY 3)
 		} else {
-			retrieves := 0
-			p.Written, retrieves = sp.scattered(s)
-			p.Noop = retrieves == 0
-			retrieved += retrieves
+			p.Written, p.Noop = sp.scattered(s)
 		}
 		l.Passes = append(l.Passes, p)
 	}
-	// A pass without a retrieve under it was a no-op only where the server was recorded and every retrieve found its pass:
-	// with clocks too far apart none does.
-	sure := sp.serverSeen() && retrieved == len(sp.of[model.StageRetrieve])
-	for i := range l.Passes {
-		if p := &l.Passes[i]; p.Noop && sure {
-			p.Written = model.Some(0)
-		} else {
+	sp.noops()
+}
+
+// noops settles which passes without a retrieve under them were no-ops, and so wrote 0 tokens: those for which the server was recorded and
+// no retrieve of their rank is left without a pass. With clocks too far apart retrieves do not find their passes, and nothing is known.
+func (sp *Splitter) noops() {
+	seen := sp.serverSeen()
+	sp.loose = sp.loose[:0]
+	for _, s := range sp.of[model.StageRetrieve] {
+		if s.Mark == 0 {
+			sp.loose = append(sp.loose, s.Worker())
+		}
+	}
+	slices.Sort(sp.loose)
+	for i := range sp.out.Loads.Passes {
+		p := &sp.out.Loads.Passes[i]
+		if !p.Noop {
+			continue
+		}
+		_, mine := slices.BinarySearch(sp.loose, p.Worker)
+		if len(sp.loose) > 0 && (mine || p.Worker == "" || sp.loose[0] == "") || !seen {
 			p.Noop = false
+		} else {
+			p.Written = model.Some(0)
 		}
 	}
 }
@@ -114,16 +129,17 @@ func (sp *Splitter) serverSeen() bool {
 	return false
 }
 
-// scattered is how many tokens were scattered under a pass, unknown when no cb.scatter says, and how many retrieves it has.
-// What is under a further pass is that pass's.
-func (sp *Splitter) scattered(pass *model.Span) (tokens model.Opt, retrieves int) {
+// scattered is how many tokens were scattered under a pass, unknown when no cb.scatter says, and whether it has no retrieve; the ones it has
+// are marked. What is under a further pass is that pass's.
+func (sp *Splitter) scattered(pass *model.Span) (tokens model.Opt, none bool) {
+	none = true
 	stack := append(sp.stack[:0], pass)
 	for len(stack) > 0 {
 		s := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
 		switch s.Stage {
 		case model.StageRetrieve:
-			retrieves++
+			none, s.Mark = false, 1
 		case model.StageScatter:
 			if n, ok := s.Int(model.AttrScatteredTokens); ok {
 				tokens = model.Some(tokens.V + n)
@@ -136,7 +152,7 @@ func (sp *Splitter) scattered(pass *model.Span) (tokens model.Opt, retrieves int
 		}
 	}
 	sp.stack = stack
-	return tokens, retrieves
+	return tokens, none
 }
 
 // rankOf orders passes by rank; a pass that names none belongs to its process.

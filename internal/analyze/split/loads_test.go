@@ -124,6 +124,14 @@ cb.request sched 0ms 100ms ` + known + `
   cb.start_load_kv worker0 10ms 50ms worker_id=0
   cb.retrieve server 400ms 440ms worker_id=0
     cb.scatter server 401ms 439ms worker_id=0 scattered_tokens=1024`, "1 none wasted=0 [1/0]"},
+		{"a retrieve without a pass tells nothing of another rank", `
+cb.request sched 0ms 100ms ` + known + `
+  cb.start_load_kv worker0 10ms 50ms worker_id=0
+  cb.retrieve server 400ms 440ms worker_id=1`, "1 none written=0 wasted=0 [1/0 noop 0]"},
+		{"but it does where it names none", `
+cb.request sched 0ms 100ms ` + known + `
+  cb.start_load_kv worker0 10ms 50ms worker_id=0
+  cb.retrieve server 400ms 440ms`, "1 none wasted=0 [1/0]"},
 		{"a line inside a pass is not another's", `
 cb.request sched 0ms 100ms ` + known + `
   cb.start_load_kv worker0 10ms 50ms worker_id=0

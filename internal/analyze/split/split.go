@@ -20,6 +20,7 @@ type Splitter struct {
 	attempts model.AttemptScratch
 	spans    []*model.Span
 	stack    []*model.Span
+	loose    []string      // ranks of retrieves without a pass
 	firsts   []*model.Span // first retrieve of each attempt
 	roots    []*model.Span // cb.requests of servers, in order
 	asked    []model.Time  // starts of lookups, ascending
