@@ -188,6 +188,8 @@ func TestDetect(t *testing.T) {
 		{"loads after the call", "cb.request sched 0ms 90ms\n cb.lookup server 1ms 2ms\n cb.start_load_kv worker0 10ms 40ms worker_id=0\n  cb.retrieve server 39ms 41ms worker_id=0", ""},
 
 		{"tail", "request server 1ms 2ms\n mp.store server 1500us 3ms", ""},
+		// CONTRACT 9.2 A: window 0..9, tail 41; nothing else is wrong with it.
+		{"a root that closes early", "request server 0ms 5ms\n mp.lookup_prefetch server 200us 3200us\n mp.retrieve server 4ms 9ms\n mp.store server 10ms 50ms", "store_tail"},
 		{"tail longer than the window", "request server 1ms 2ms\n mp.store server 1500us 3001us", "store_tail"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
