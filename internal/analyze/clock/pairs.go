@@ -126,7 +126,7 @@ func (x *extractor) index(spans []*model.Span) {
 	}
 	x.seen = x.seen[:0]
 	for _, s := range spans {
-		if !s.Known() {
+		if !s.Known() || s.Has(model.FlagSynthetic) {
 			continue
 		}
 		i := slotOf(s)

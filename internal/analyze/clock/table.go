@@ -20,8 +20,9 @@ type Options struct {
 type Table struct {
 	dict      *model.Dict
 	opt       Options
-	estimates []*estimate // by (name of moved, name of reference)
-	steps     [][]step    // by ProcID: the processes of which the offset to it is known
+	estimates []*estimate            // by (name of moved, name of reference)
+	byPair    map[procPair]*estimate // a and b either way round
+	steps     [][]step               // by ProcID: the processes of which the offset to it is known
 	procs     []*process
 	stops     stops
 	llm       llmStarts
@@ -52,7 +53,7 @@ type hop struct {
 func (v *Survey) Finish(opt Options) *Table {
 	v.settleAll()
 	t := &Table{dict: v.dict, opt: opt, procs: make([]*process, len(v.procs)), llm: v.llm, leaked: map[model.TraceID]uint64{},
-		trees: map[model.ProcID]map[model.ProcID]hop{}}
+		byPair: map[procPair]*estimate{}, trees: map[model.ProcID]map[model.ProcID]hop{}}
 	t.start, t.end, t.ranged = v.extent.span()
 	for id, h := range v.leaked {
 		t.leaked[id] = h
@@ -77,7 +78,9 @@ func (v *Survey) Finish(opt Options) *Table {
 			return x != nil && t.stops.ended(x.proc, x.stage, x.end, x.dur, x.request, x.retrieved)
 		})
 		if len(pairs) > 0 {
-			t.estimates = append(t.estimates, estimateOf(pp, pairs))
+			e := estimateOf(pp, pairs)
+			t.estimates = append(t.estimates, e)
+			t.byPair[pp], t.byPair[procPair{pp.b, pp.a}] = e, e
 		}
 	}
 	slices.SortFunc(t.estimates, func(x, y *estimate) int {
@@ -297,21 +300,18 @@ func (t *Table) Against(reference model.ProcID, processes []model.ProcID) []Row 
 }
 
 func (t *Table) against(p, reference model.ProcID) Row {
-	direct := slices.IndexFunc(t.estimates, func(e *estimate) bool {
-		return e.a == p && e.b == reference || e.b == p && e.a == reference
-	})
+	direct := t.between(p, reference)
 	first, routed := hop{}, false
 	if t.Routed(p) && t.Routed(reference) {
 		first, routed = t.tree(reference)[p]
 	}
-	if !routed && direct < 0 {
+	switch {
+	case routed && first.to == reference:
+		return t.row(first.est, p, reference)
+	case !routed && direct != nil:
+		return t.row(direct, p, reference)
+	case !routed:
 		return Row{Process: p, Reference: reference}
-	}
-	if !routed || first.to == reference {
-		if routed {
-			return t.row(first.est, p, reference)
-		}
-		return t.row(t.estimates[direct], p, reference)
 	}
 	row := Row{Process: p, Reference: reference, Basis: BasisRoute, Pairs: math.MaxInt64}
 	shift, uncertainty, _ := t.Shift(p, reference, t.middle())
@@ -327,6 +327,9 @@ func (t *Table) against(p, reference model.ProcID) Row {
 	row.DriftPPM = thousandths(row.DriftPPM)
 	return row
 }
+
+// between is the estimate of two processes, nil where no pair joins them.
+func (t *Table) between(p, q model.ProcID) *estimate { return t.byPair[procPair{p, q}] }
 
 // row is an estimate as a line, read from one of its processes to the other.
 func (t *Table) row(e *estimate, process, reference model.ProcID) Row {
@@ -366,4 +369,51 @@ func (t *Table) Disagreeing() []model.ProcID {
 		}
 	}
 	return out
+}
+
+// A Checker counts the pairs of requests that disagree with what a table knows of their clocks. It belongs to one goroutine.
+type Checker struct {
+	table   *Table
+	extract extractor
+}
+
+// Checker returns one for the table.
+func (t *Table) Checker() *Checker { return &Checker{table: t} }
+
+// Disagreeing is how many pairs of a cleaned or linked request contradict the clocks as they were estimated (R5.3), or hold nothing where most
+// of their kind do not (R5.2). The spans a shutdown ended are to be flagged.
+func (c *Checker) Disagreeing(r *model.Request) int {
+	n := 0
+	for _, f := range c.extract.of(r.Spans) {
+		if f.client.Has(model.FlagShutdown) || f.server.Has(model.FlagShutdown) {
+			continue
+		}
+		if e := c.table.between(f.client.Proc, f.server.Proc); e != nil {
+			if p := newPair(f, f.server.Proc == e.a); e.contradicts(&p) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// contradicts reports whether the estimate breaks a bound of a pair by more than a tick.
+func (e *estimate) contradicts(p *pair) bool {
+	if !e.ends && p.bounded() {
+		return p.low > p.high
+	}
+	if !e.known() {
+		return false
+	}
+	if p.hasLow {
+		if offset, _, _ := e.at(p.lowAt); offset+1 < p.low {
+			return true
+		}
+	}
+	if p.hasHigh {
+		if offset, _, _ := e.at(p.highAt); offset-1 > p.high {
+			return true
+		}
+	}
+	return false
 }

@@ -81,6 +81,12 @@ func TestOnePairDisagrees(t *testing.T) {
 		if got := tab.Disagreeing(); len(got) != want || want == 1 && got[0] != c.proc("server") {
 			t.Errorf("one of %d: %v disagree", n+1, got)
 		}
+		check := tab.Checker()
+		for _, r := range c.requests {
+			if got := check.Disagreeing(r); (got == 1) != (r.ID == "odd") || got > 1 {
+				t.Errorf("one of %d: %d pairs of %s disagree", n+1, got, r.ID)
+			}
+		}
 	}
 }
 
@@ -93,6 +99,9 @@ func TestLoadsDoNotMoveAClock(t *testing.T) {
 	tab := c.table()
 	if got := tab.Disagreeing(); len(got) != 1 || got[0] != c.proc("server") {
 		t.Errorf("%v disagree", got)
+	}
+	if got := tab.Checker().Disagreeing(c.byID["r3"]); got != 1 {
+		t.Errorf("%d pairs of a request disagree, want its load", got)
 	}
 	for _, pair := range [][2]string{{"server", "sched"}, {"w0", "sched"}, {"server", "w0"}} {
 		if shift, _, ok := tab.Shift(c.proc(pair[0]), c.proc(pair[1]), epoch+20*sec); shift != 0 || !ok {
