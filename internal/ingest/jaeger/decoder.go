@@ -72,6 +72,24 @@ func (d *Decoder) Decode(blk decode.Block, b *model.Batch, rep *decode.Report) (
 	return len(blk.Data)
 }
 
+// Begins reports whether the first value of a block begins with a key of Jaeger's JSON: a hint which decoder to ask first.
+func Begins(data []byte) bool {
+	i := 0
+	skip := func(c byte) {
+		for i < len(data) && (data[i] == ' ' || data[i] == '\n' || data[i] == '\r' || data[i] == '\t' || data[i] == c) {
+			i++
+		}
+	}
+	skip('[')
+	skip('{')
+	for _, key := range [...]string{"data", "traceID", "spans", "processes", "spanID", "_source"} {
+		if rest := data[i:]; len(rest) > len(key)+1 && rest[0] == '"' && string(rest[1:len(key)+1]) == key && rest[len(key)+1] == '"' {
+			return true
+		}
+	}
+	return false
+}
+
 // values reads the values of a top-level array. It is not ours when it is empty or the first of them is not.
 func (d *Decoder) values() (mine bool) {
 	s := &d.s

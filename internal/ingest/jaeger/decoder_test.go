@@ -359,6 +359,7 @@ func TestShapes(t *testing.T) {
 		{"a search", `{"took":1,"hits":{"total":{"value":2},"hits":[{"_source":` + doc + `},{"_source":` + doc + `}]}}`, 2, ""},
 		{"an error", `{"data":null,"total":0,"errors":[{"code":404,"msg":"trace not found"}]}`, 0, "1: the answer of a query that failed: 404 trace not found"},
 		{"names of services", `{"data":["jaeger","vllm"],"total":2,"errors":null}`, 0, "1: data that holds no trace"},
+		{"a document of something else", `{"_source":{"message":"a log line"}}`, 0, "1: span: neither spanID nor operationName"},
 		{"a span that is none", `{"spans":[5,null,{"traceID":"a","spanID":"1"}]}`, 1, "1: span: want an object"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -378,6 +379,14 @@ func TestShapes(t *testing.T) {
 		data := trace + "\n" + other
 		if got, _, n := decodeAll(t, []byte(data), false); len(got) != 1 || n != len(trace)+1 && other != `{"foo":1,` {
 			t.Errorf("%s: %d spans, stopped at %d", other, len(got), n)
+		}
+	}
+}
+
+func TestBegins(t *testing.T) {
+	for data, want := range map[string]bool{`{"data":[`: true, "\n[ {\n\"traceID\":": true, `{"spans"`: true, `{"spans`: false, `{"resourceSpans":`: false, `{"database":1`: false, ``: false, `{`: false} {
+		if got := Begins([]byte(data)); got != want {
+			t.Errorf("%s: %v", data, got)
 		}
 	}
 }

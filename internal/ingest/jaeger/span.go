@@ -20,6 +20,7 @@ type span struct {
 	library  model.StrID  // the scope, as older exporters call it
 	old      model.SpanID // parentSpanID, deprecated
 	proc     int32
+	named    bool // it has an id or a name
 	problem  error
 	late     string // a time that does not fit
 }
@@ -56,6 +57,9 @@ func (d *Decoder) readSpan() {
 		d.b.Drop()
 		return
 	}
+	if !sp.named && sp.problem == nil {
+		sp.problem = errors.New("neither spanID nor operationName")
+	}
 	if sp.problem != nil {
 		d.b.Drop()
 		d.skip(pos, line, fmt.Errorf("span: %w", sp.problem))
@@ -78,6 +82,7 @@ func (d *Decoder) member(r *model.Record, key []byte) {
 			r.Trace = decode.TraceID(d.b.Names, t)
 		}
 	case "spanID", "spanId":
+		sp.named = true
 		if t, ok := d.id("span id"); ok {
 			r.ID = decode.SpanID(d.b.Names, t)
 		}
@@ -86,6 +91,7 @@ func (d *Decoder) member(r *model.Record, key []byte) {
 			sp.old = decode.SpanID(d.b.Names, t)
 		}
 	case "operationName":
+		sp.named = true
 		if t, ok := s.Text(); ok {
 			r.Name = d.name(t)
 		}
