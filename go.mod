@@ -9,7 +9,11 @@ require (
 	go.opentelemetry.io/collector/pdata v1.71.0
 )
 
-require golang.org/x/term v0.48.0 // indirect
+require (
+	github.com/vmihailenco/msgpack/v5 v5.4.1 // indirect
+	github.com/vmihailenco/tagparser/v2 v2.0.0 // indirect
+	golang.org/x/term v0.48.0 // indirect
+)
 
 require (
 	github.com/BurntSushi/toml v1.4.1-0.20240526193622-a339e1f7089c // indirect

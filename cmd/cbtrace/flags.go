@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"runtime"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -44,15 +43,15 @@ func (f *captureFlags) register(cmd *cobra.Command) {
 	})
 	group(cmd, "Reading", func(s *pflag.FlagSet) {
 		s.Var(&f.memory, "memory", "records beyond this go to disk, as 256MiB or 4GiB")
-		s.IntVar(&f.jobs, "jobs", runtime.GOMAXPROCS(0), "how many workers")
+		s.IntVar(&f.jobs, "jobs", 0, "how many workers; 0: one per processor")
 		s.BoolVar(&f.strict, "strict", false, "exit 3 when anything of the input was bad")
 		s.BoolVar(&f.keepGoing, "keep-going", false, "go on when a file that was named cannot be used")
 	})
 }
 
 func (f *captureFlags) check() error {
-	if f.jobs < 1 || f.jobs > 1024 {
-		return fmt.Errorf("--jobs: want 1 to 1024, have %d", f.jobs)
+	if f.jobs < 0 || f.jobs > 1024 {
+		return fmt.Errorf("--jobs: want 0 to 1024, have %d", f.jobs)
 	}
 	return nil
 }

@@ -6,10 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/cbtrace/cbtrace/internal/render"
 )
 
-// help prints the help of a command: examples first, then what it does, its commands, its flags by group.
-func help(cmd *cobra.Command) {
+// help prints the help of a command: examples first, then what it does, its commands, its flags by group, at most width columns wide.
+func help(cmd *cobra.Command, width int) {
 	var b strings.Builder
 	if cmd.Example != "" {
 		fmt.Fprintf(&b, "Examples:\n%s\n\n", strings.TrimRight(cmd.Example, "\n"))
@@ -18,7 +20,10 @@ func help(cmd *cobra.Command) {
 	if about == "" {
 		about = cmd.Short
 	}
-	fmt.Fprintf(&b, "%s\n\nUsage: %s\n", about, usage(cmd))
+	var page render.Page
+	page.Say(about)
+	_ = page.Text(&b, width) // into memory
+	fmt.Fprintf(&b, "\nUsage: %s\n", usage(cmd))
 	if cmd.HasAvailableSubCommands() {
 		b.WriteString("\nCommands:\n")
 		for _, c := range cmd.Commands() {
@@ -28,7 +33,7 @@ func help(cmd *cobra.Command) {
 		}
 	}
 	for _, group := range flagGroups(cmd) {
-		fmt.Fprintf(&b, "\n%s:\n%s", group.name, group.flags.FlagUsages())
+		fmt.Fprintf(&b, "\n%s:\n%s", group.name, group.flags.FlagUsagesWrapped(width))
 	}
 	if !cmd.HasParent() {
 		b.WriteString("\nAn INPUT is a file, a folder or - (standard input). Without any, $CBTRACE_INPUT is read, else the current folder.\n" +
@@ -75,7 +80,7 @@ func flagGroups(cmd *cobra.Command) []flagGroup {
 		set.AddFlag(f)
 		groups = append(groups, flagGroup{name, set})
 	}
-	cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if f.Name != "help" {
 			add(f)
 		}

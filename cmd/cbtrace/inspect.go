@@ -24,7 +24,7 @@ func newInspect(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inspect ID [INPUT…]",
 		Short: "one request: where its time went, and why",
-		Long: "Shows one request: what held it up and what it would be without, its spans as a tree, the critical path, the lookup, hits, loads and\n" +
+		Long: "Shows one request: what held it up and what it would be without, its spans as a tree, the critical path, the lookup, hits, loads and " +
 			"findings. ID is the internal id, the external id (of the client's log), a trace id, or the first six or more characters of an id.",
 		Example: `  cbtrace inspect chatcmpl-7f3a traces/             by the start of an id
   cbtrace inspect 4bf92f3577b34da6a3ce929d0e0e4736  by a trace id, in the current folder
@@ -81,8 +81,8 @@ func newInspect(a *app) *cobra.Command {
 		s.BoolVar(&all, "all", false, "each of several requests that fit")
 		s.BoolVar(&latest, "latest", false, "the last of several requests that fit")
 	})
-	out.register(cmd, "table", "json", "jsonl")
 	in.register(cmd)
+	out.register(cmd, "table", "json", "jsonl")
 	group(cmd, "Output", func(s *pflag.FlagSet) {
 		s.BoolVar(&showSensitive, "show-sensitive", false, "values that may hold prompts and credentials too")
 	})

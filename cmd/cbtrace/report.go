@@ -19,7 +19,7 @@ func newReport(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report [INPUT…]",
 		Short: "all requests: times, critical path, lookups, hits, findings",
-		Long: "Reads captures and reports on all of their requests: latency and time to first token, where the time went by stage and by cause,\n" +
+		Long: "Reads captures and reports on all of their requests: latency and time to first token, where the time went by stage and by cause, " +
 			"what the cache was worth, what went wrong, and how far the numbers can be trusted.",
 		Example: `  cbtrace report traces/                              a folder of exported traces
   cbtrace report --since -2h day.jsonl.gz             its last two hours
@@ -55,13 +55,13 @@ func newReport(a *app) *cobra.Command {
 			})
 		},
 	}
-	out.register(cmd, "table", "json", "jsonl")
 	in.register(cmd)
 	group(cmd, "Statistics", func(s *pflag.FlagSet) {
 		s.BoolVar(&all, "all", false, "requests without a stage of the vocabulary too")
 		s.Var(&per, "per", "what a value of a stage's percentiles is: a span, or the time that its spans cover in a request")
 		s.Var(&method, "quantile-method", "how percentiles are taken: nearest rank, or linear between ranks")
 	})
+	out.register(cmd, "table", "json", "jsonl")
 	return cmd
 }
 

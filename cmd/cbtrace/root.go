@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -12,7 +13,7 @@ func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "cbtrace",
 		Short: "where the time of an LLM request went, and whether the KV cache earned it",
-		Long: "cbtrace reads what a vLLM, LMCache or CacheBlend deployment leaves behind (exported traces, profile lines, recordings),\n" +
+		Long: "cbtrace reads what a vLLM, LMCache or CacheBlend deployment leaves behind (exported traces, profile lines, recordings), " +
 			"puts it together into one tree per request and says where the time went and what the KV cache was worth.",
 		Example: `  cbtrace report traces/                     a day of traces as a page
   cbtrace inspect chatcmpl-7f3a traces/      one request: where its time went
@@ -26,7 +27,7 @@ func newRoot(a *app) *cobra.Command {
 		PersistentPreRun:  func(*cobra.Command, []string) { a.begun = true },
 	}
 	root.PersistentFlags().BoolVarP(&a.quiet, "quiet", "q", false, "no notes on stderr, only errors")
-	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { help(cmd) })
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { help(cmd, max(80, min(100, cmp.Or(a.width(), 100)))) })
 	root.SetHelpCommand(&cobra.Command{Use: "help [command]", Hidden: true, Args: cobra.ArbitraryArgs, RunE: func(cmd *cobra.Command, args []string) error {
 		target, rest, err := cmd.Root().Find(args)
 		if err != nil || len(rest) > 0 {
