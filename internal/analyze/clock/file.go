@@ -29,6 +29,7 @@ var (
 //	processes, stages   names, ascending; referred to by their place
 //	per process         see appendProcess
 //	series              stage, model.Series
+//	requests            number, sum of the hashes of their ids (8 bytes each)
 //	llm_request         first, last
 //	days                first, last − first, instants
 //	traces              bound (8 bytes), marked ones (see appendTraces)
@@ -56,6 +57,8 @@ func (v *Survey) Write(w io.Writer) error {
 		e.uvarint(e.stages[stage])
 		e.b = series[stage].Append(e.b)
 	}
+	e.fixed(v.requests.N)
+	e.fixed(v.requests.Sum)
 	e.varint(int64(v.llm.first))
 	e.varint(int64(v.llm.last))
 	days := v.extent.byDay()
@@ -395,6 +398,7 @@ func (d *decoder) survey(dict *model.Dict) *Survey {
 		d.b = rest
 		v.series(stage).Merge(&s)
 	}
+	v.requests = Requests{d.fixed(), d.fixed()}
 	v.llm.first, v.llm.last = model.Time(d.varint()), model.Time(d.varint())
 	for range d.count(3) {
 		g := group{first: model.Time(d.varint())}

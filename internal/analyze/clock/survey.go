@@ -34,6 +34,7 @@ type Survey struct {
 	nPairs   int
 	bound    uint64 // pairs of a larger rank are left out everywhere (R5.6)
 
+	requests Requests
 	procs    []*process // by ProcID, nil where nothing was seen
 	stages   [model.NumStages]*model.Series
 	unknown  map[model.StrID]*model.Series // of names outside the vocabulary
@@ -45,6 +46,15 @@ type Survey struct {
 
 // A procPair names two processes, a the one whose name comes first.
 type procPair struct{ a, b model.ProcID }
+
+// Requests say which requests went into a survey: how many, and the sum of the XXH64 of their ids. A table that was read back is of the whole
+// of a capture when both are those of the requests that are analysed.
+type Requests struct {
+	N, Sum uint64
+}
+
+// Add counts the request whose id has a hash.
+func (r *Requests) Add(hash uint64) { r.N, r.Sum = r.N+1, r.Sum+hash }
 
 // llmStarts are the raw starts of the first and last llm_request (R7.11); both 0 without any.
 type llmStarts struct{ first, last model.Time }
@@ -97,7 +107,9 @@ func NewSurvey(d *model.Dict) *Survey {
 
 // Add takes in a cleaned request (R4.7–R4.10: no copies, raw times). It need not be linked and is not changed.
 func (v *Survey) Add(r *model.Request) {
-	v.addSpans(r.Spans, xxhash.Sum64String(r.ID), true)
+	hash := xxhash.Sum64String(r.ID)
+	v.requests.Add(hash)
+	v.addSpans(r.Spans, hash, true)
 	v.addPairs(r)
 }
 
@@ -230,6 +242,8 @@ func (v *Survey) Merge(o *Survey) {
 	for stage, s := range o.unknown {
 		v.series(stage).Merge(s)
 	}
+	v.requests.N += o.requests.N
+	v.requests.Sum += o.requests.Sum
 	if o.llm.first != 0 {
 		v.llm.add(o.llm.first, o.llm.last)
 	}

@@ -203,7 +203,7 @@ func TestFile(t *testing.T) {
 		start, end, _ := tab.Range()
 		first, last, _ := tab.LLMStarts()
 		p, q, _ := tab.Instants(d.Process("server"))
-		fmt.Fprintln(&out, start, end, first, last, p, q, tab.Model(d.Process("server")), tab.Unrelated(model.TraceID{Hi: 1, Lo: 2}), len(tab.Disagreeing()))
+		fmt.Fprintln(&out, start, end, first, last, p, q, tab.Model(d.Process("server")), tab.Unrelated(model.TraceID{Hi: 1, Lo: 2}), len(tab.Disagreeing()), tab.Requests())
 		return out.String()
 	}
 	if got, want := text(d, back.Finish(Options{})), text(c.dict, v.Finish(Options{})); got != want {
@@ -235,6 +235,13 @@ func TestFilesMerge(t *testing.T) {
 	x.Merge(y)
 	if !bytes.Equal(c.bytes(t, x), c.bytes(t, c.survey())) {
 		t.Error("other bytes")
+	}
+	var want Requests
+	for _, r := range c.requests {
+		want.Add(xxhash.Sum64String(r.ID))
+	}
+	if got := x.Finish(Options{}).Requests(); got != want || got.N != uint64(len(c.requests)) {
+		t.Errorf("requests %v, want %v", got, want)
 	}
 }
 

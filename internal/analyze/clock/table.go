@@ -25,6 +25,7 @@ type Table struct {
 	steps     [][]step               // by ProcID: the processes of which the offset to it is known
 	procs     []*process
 	stops     stops
+	requests  Requests
 	llm       llmStarts
 	start     model.Time
 	end       model.Time
@@ -52,7 +53,7 @@ type hop struct {
 // Finish makes the table of what the survey holds. The survey can go on growing, and makes other tables then.
 func (v *Survey) Finish(opt Options) *Table {
 	v.settleAll()
-	t := &Table{dict: v.dict, opt: opt, procs: make([]*process, len(v.procs)), llm: v.llm, leaked: map[model.TraceID]uint64{},
+	t := &Table{dict: v.dict, opt: opt, procs: make([]*process, len(v.procs)), requests: v.requests, llm: v.llm, leaked: map[model.TraceID]uint64{},
 		byPair: map[procPair]*estimate{}, trees: map[model.ProcID]map[model.ProcID]hop{}}
 	t.start, t.end, t.ranged = v.extent.span()
 	for id, h := range v.leaked {
@@ -238,6 +239,9 @@ func (t *Table) Shutdown(s *model.Span, request uint64, retrieved bool) bool {
 
 // Range is the first start and the last end of the capture's timed spans, raw, without outliers (R8.8); ok is false when there are none.
 func (t *Table) Range() (start, end model.Time, ok bool) { return t.start, t.end, t.ranged }
+
+// Requests are those that were surveyed.
+func (t *Table) Requests() Requests { return t.requests }
 
 // LLMStarts are the raw starts of the first and the last llm_request (R7.11); ok is false when there are none.
 func (t *Table) LLMStarts() (first, last model.Time, ok bool) {
