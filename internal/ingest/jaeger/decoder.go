@@ -50,6 +50,7 @@ func (d *Decoder) Decode(blk decode.Block, b *model.Batch, rep *decode.Report) (
 	defer func() { d.blk, d.b, d.rep, d.src = nil, nil, nil, nil }()
 	d.caches.bind(b, blk.Family)
 	d.baseLine, d.basePos = 0, 0
+	d.trace.first = len(b.Records) // what is there already is not ours
 	s := &d.s
 	d.src = blk.Data
 	s.Reset(d.src)

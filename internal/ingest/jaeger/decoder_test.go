@@ -383,6 +383,30 @@ func TestShapes(t *testing.T) {
 	}
 }
 
+// A Decoder goes from block to block, and other decoders fill the same batch.
+func TestDecoderIsReused(t *testing.T) {
+	b := model.NewBatch(model.NewDict(), false)
+	d := new(Decoder)
+	var rep decode.Report
+	block := decode.Block{Data: []byte(`{"traceID":"a","spans":[{"spanID":"1","processID":"p1"}],"processes":{"p1":{"serviceName":"s"}}}`), Line: 1}
+	for range 2 {
+		other := b.Begin()
+		other.Res = b.Dict.Resource(model.Resource{Service: "other"}, "")
+		b.End()
+		d.Decode(block, b, &rep)
+	}
+	for i, service := range []string{"other", "s", "other", "s"} {
+		if got := b.Dict.Res(b.Records[i].Res).Service; got != service || (b.Records[i].Trace.Lo == 10) != (service == "s") {
+			t.Errorf("record %d: %s, %v", i, got, b.Records[i].Trace)
+		}
+	}
+	b.Reset()
+	d.Decode(block, b, &rep)
+	if len(b.Records) != 1 || rep.Spans != 3 || rep.ErrorCount != 0 {
+		t.Errorf("%d records, %d spans, %s", len(b.Records), rep.Spans, texts(&rep))
+	}
+}
+
 func TestBegins(t *testing.T) {
 	for data, want := range map[string]bool{`{"data":[`: true, "\n[ {\n\"traceID\":": true, `{"spans"`: true, `{"spans`: false, `{"resourceSpans":`: false, `{"database":1`: false, ``: false, `{`: false} {
 		if got := Begins([]byte(data)); got != want {
