@@ -100,9 +100,10 @@ func perSpan(b *testing.B, spans int) {
 
 func BenchmarkAdd(b *testing.B) {
 	d, batches, n := workload(20000, 20, false)
+	temp := b.TempDir()
 	b.ReportAllocs()
 	for b.Loop() {
-		s := New(d, Config{TempDir: b.TempDir()})
+		s := New(d, Config{TempDir: temp, Partitions: 64}) // so that chunks fill up
 		fill(b, s, batches)
 		b.ReportMetric(float64(s.resident.Load())/float64(n), "bytes/span")
 		s.Close()

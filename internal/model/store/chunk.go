@@ -26,20 +26,22 @@ const (
 	entryHash                // only the hash follows: another record of the partition brings the text
 	entryStrong              // the id is strong (R4.1): weak keys hold by it, external ids may fit it
 	entryByTrace             // the request is keyed by the trace of the entry (R4.4)
+	entryWaiting             // of a waiting stream: how the request is to be found follows, and the hashes that says
 )
 
 // An entry of a chunk's dictionary: what records of one request, trace and file share.
 type entry struct {
 	entryKey
-	text []byte // of the request's id, when the entry brings it
+	text []byte // the request's id when the entry brings it; the hashes of a waiting entry
 }
 
 // An entryKey tells entries of a chunk apart.
 type entryKey struct {
-	key   hash // of the request; zero in waiting streams and that of the processes
+	key   hash // of the request, or of all that a waiting record is to be found by; zero in the stream of the processes
 	trace model.TraceID
 	file  model.FileID
 	flags uint8
+	how   uint8 // of a waiting entry
 }
 
 func appendEntry(b []byte, k *entryKey, text []byte) []byte {
@@ -47,6 +49,9 @@ func appendEntry(b []byte, k *entryKey, text []byte) []byte {
 	if k.flags&entryTrace != 0 {
 		b = binary.LittleEndian.AppendUint64(b, k.trace.Hi)
 		b = binary.LittleEndian.AppendUint64(b, k.trace.Lo)
+	}
+	if k.flags&entryWaiting != 0 {
+		b = append(append(b, k.how), text...)
 	}
 	if k.flags&entryText != 0 {
 		b = append(binary.AppendUvarint(b, uint64(len(text))), text...)
@@ -88,6 +93,10 @@ func (l *limits) appendEntries(dst []entry, dict []byte, n uint32) ([]entry, err
 		if e.flags&entryTrace != 0 {
 			e.trace = model.TraceID{Hi: c.uint64(), Lo: c.uint64()}
 		}
+		if e.flags&entryWaiting != 0 {
+			e.how = c.byte()
+			e.text = c.bytes(uint64(waitHashes(e.how)) * hashLen)
+		}
 		if e.flags&entryText != 0 {
 			e.text = c.bytes(c.uvarint())
 			e.key = hashID(e.text)
@@ -126,10 +135,9 @@ const cacheSlots = 1 << 11
 // maxRecord bounds one encoded record, so that offsets in a chunk fit 32 bits.
 const maxRecord = 1 << 30
 
-// put appends a record to a stream: prefix (what stands before the content), content, and the entry it names.
-// text is the id's text when the entry's flags have entryText.
-func (w *Writer) put(stream int, k *entryKey, text, prefix, content []byte) error {
-	size := len(prefix) + len(content) + 2*binary.MaxVarintLen32
+// put appends a record to a stream: meta, where it is not noMeta, and its content. It names the entry k with its text.
+func (w *Writer) put(stream int, k *entryKey, text []byte, meta int, content []byte) error {
+	size := 1 + len(content) + 2*binary.MaxVarintLen32
 	if size > maxRecord {
 		return fmt.Errorf("a record of %d bytes is over the limit of %d", size, maxRecord)
 	}
@@ -144,13 +152,21 @@ func (w *Writer) put(stream int, k *entryKey, text, prefix, content []byte) erro
 		o.serial = w.serial
 	}
 	n := w.entry(o, k, text)
-	o.rec = binary.AppendUvarint(o.rec, uint64(len(prefix)+len(content)+uvarintLen(uint64(n))))
-	o.rec = binary.AppendUvarint(o.rec, uint64(n))
-	o.rec = append(o.rec, prefix...)
-	o.rec = append(o.rec, content...)
+	length := len(content) + uvarintLen(uint64(n))
+	if meta != noMeta {
+		length++
+	}
+	rec := binary.AppendUvarint(binary.AppendUvarint(o.rec, uint64(length)), uint64(n))
+	if meta != noMeta {
+		rec = append(rec, byte(meta))
+	}
+	o.rec = append(rec, content...)
 	o.records++
 	return nil
 }
+
+// noMeta says that records of a stream have no meta byte.
+const noMeta = -1
 
 func uvarintLen(v uint64) int {
 	n := 1

@@ -13,6 +13,8 @@ import (
 // Two ids with one hash would be one request; with 2⁴⁰ ids that has a chance of 2⁻⁴⁹.
 type hash struct{ hi, lo uint64 }
 
+const hashLen = 16
+
 func (h hash) isZero() bool { return h == hash{} }
 
 func (h hash) compare(o hash) int {

@@ -89,7 +89,7 @@ func (s *Store) Identify(ctx context.Context) (Summary, error) {
 
 // waiting is step 1.
 func (id *identifier) waiting(ctx context.Context) error {
-	return id.scan.eachWaiting(ctx, func(w *waiter) error {
+	return id.scan.eachWaiting(ctx, func(w *waiter) {
 		switch {
 		case w.external():
 			id.joins.external.add(w.keys[0])
@@ -101,7 +101,6 @@ func (id *identifier) waiting(ctx context.Context) error {
 				id.traces.add(traceKey(w.entry.trace))
 			}
 		}
-		return nil
 	})
 }
 
@@ -152,11 +151,10 @@ func (id *identifier) settle(ctx context.Context) error {
 			id.summary.WeakLost++
 		}
 	}
-	return id.scan.eachWaiting(ctx, func(w *waiter) error {
+	return id.scan.eachWaiting(ctx, func(w *waiter) {
 		if k, ok := id.keyOf(w); ok {
 			id.addKey(w.entry.trace, k)
 		}
-		return nil
 	})
 }
 
@@ -166,10 +164,10 @@ func (id *identifier) keyOf(w *waiter) (hash, bool) {
 	case w.how&waitResolved != 0:
 		return w.resolved, true
 	case w.external():
-		return id.joins.found[id.joins.external.find(w.keys[0])].key, true
+		return id.joins.of(w.keys[0]).key, true
 	}
 	for _, k := range w.keys[:w.n] {
-		if id.strong[id.weak.find(k)] {
+		if n := id.weak.find(k); n >= 0 && id.strong[n] {
 			return k, true
 		}
 	}
@@ -193,23 +191,8 @@ func (id *identifier) contested(ctx context.Context) error {
 	if id.summary.Contested == 0 {
 		return nil
 	}
-	for _, keyed := range [2]bool{false, true} {
-		err := id.scan.eachWaiting(ctx, func(w *waiter) error {
-			k, ok := id.keyOf(w)
-			if ok != keyed || !several(w.entry.trace) {
-				return nil
-			}
-			span, parent, err := id.scan.spanOf(w.content)
-			if ok {
-				id.links.keyed(w.entry.trace, span, k)
-			} else {
-				id.links.child(w.entry.trace, span, parent)
-			}
-			return err
-		})
-		if err != nil {
-			return err
-		}
+	if err := id.linkWaiting(ctx, several); err != nil {
+		return err
 	}
 	if err := id.linkKeyed(ctx, several); err != nil {
 		return err
@@ -218,20 +201,65 @@ func (id *identifier) contested(ctx context.Context) error {
 	return nil
 }
 
-// linkKeyed finds the keyed spans above those of contested traces, reading only chunks that have records of such traces.
+// linkWaiting finds the spans without a key of contested traces, then those waiting ones above them that have one.
+func (id *identifier) linkWaiting(ctx context.Context, several func(model.TraceID) bool) error {
+	for _, keyed := range [2]bool{false, true} {
+		var keys []hash
+		err := id.linksOf(ctx, id.s.partitions, 2*id.s.partitions, func(entries []entry, wanted []bool) {
+			keys = append(keys[:0], make([]hash, len(entries))...)
+			for i := range entries {
+				w := waiterOf(&entries[i])
+				k, ok := id.keyOf(&w)
+				keys[i] = k
+				wanted[i] = ok == keyed && several(entries[i].trace)
+			}
+		}, func(n int, e *entry, content []byte) error {
+			span, parent, err := id.scan.spanOf(content)
+			if keyed {
+				id.links.keyed(e.trace, span, keys[n])
+			} else {
+				id.links.child(e.trace, span, parent)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// linkKeyed finds the keyed spans above those without a key.
 func (id *identifier) linkKeyed(ctx context.Context, several func(model.TraceID) bool) error {
-	var contested []bool
-	for stream := range id.s.partitions {
+	return id.linksOf(ctx, 0, id.s.partitions, func(entries []entry, wanted []bool) {
+		for i := range entries {
+			wanted[i] = several(entries[i].trace)
+		}
+	}, func(_ int, e *entry, rest []byte) error {
+		if len(rest) == 0 {
+			return errCorrupt
+		}
+		span, _, err := id.scan.spanOf(rest[1:]) // behind the meta byte
+		id.links.keyed(e.trace, span, e.key)
+		return err
+	})
+}
+
+// linksOf calls fn for the records of the entries that are wanted, and reads no chunk that has none.
+func (id *identifier) linksOf(ctx context.Context, from, to int, want func(entries []entry, wanted []bool), fn func(n int, e *entry, rest []byte) error) error {
+	var wanted []bool
+	for stream := from; stream < to; stream++ {
 		err := id.s.eachChunk(ctx, stream, func(_ int, c *chunk) error {
 			entries, err := id.scan.dictionary(stream, c)
 			if err != nil {
 				return err
 			}
-			contested = contested[:0]
+			wanted = append(wanted[:0], make([]bool, len(entries))...)
+			want(entries, wanted)
 			for i := range entries {
-				contested = append(contested, several(entries[i].trace) && !id.s.refused(&entries[i]))
+				wanted[i] = wanted[i] && !id.s.refused(&entries[i])
 			}
-			if !slices.Contains(contested, true) {
+			if !slices.Contains(wanted, true) {
 				return nil
 			}
 			rec, err := id.scan.records(stream, c)
@@ -239,12 +267,10 @@ func (id *identifier) linkKeyed(ctx context.Context, several func(model.TraceID)
 				return err
 			}
 			return eachRecord(rec, len(entries), func(n int, rest []byte) error {
-				if !contested[n] || len(rest) == 0 {
+				if !wanted[n] {
 					return nil
 				}
-				span, _, err := id.scan.spanOf(rest[1:])
-				id.links.keyed(entries[n].trace, span, entries[n].key)
-				return err
+				return fn(n, &entries[n], rest)
 			})
 		})
 		if err != nil {

@@ -158,6 +158,14 @@ func (j *joiner) resolve() (candidates map[hash]hash) {
 	return candidates
 }
 
+// of is what became of an external id.
+func (j *joiner) of(external hash) joined {
+	if n := j.external.find(external); n >= 0 {
+		return j.found[n]
+	}
+	return joined{key: external}
+}
+
 func joinOf(level uint8) model.Join {
 	if level == levelExact {
 		return model.JoinID

@@ -8,22 +8,41 @@ import (
 
 // A mover takes waiting records to the partition of their request, in one goroutine.
 type mover struct {
-	id     *identifier
-	w      *Writer
-	scan   scanner
-	prefix [1]byte
-	text   []byte
+	id      *identifier
+	w       *Writer
+	scan    scanner
+	waiters []waiter // of the entries of a chunk
+	places  []place  // where their records go, as far as that is the same for all
+	text    []byte
 }
 
 // stream moves the records of a waiting stream, which is empty afterwards.
 func (m *mover) stream(ctx context.Context, i int) error {
-	err := m.id.s.eachChunk(ctx, i, func(j int, c *chunk) error {
-		err := m.scan.eachWaiter(i, c, m.move)
-		m.id.s.release(i, j)
+	s := m.id.s
+	err := s.eachChunk(ctx, i, func(j int, c *chunk) error {
+		entries, err := m.scan.dictionary(i, c)
+		if err != nil {
+			return err
+		}
+		rec, err := m.scan.records(i, c)
+		if err != nil {
+			return err
+		}
+		m.waiters, m.places, m.text = m.waiters[:0], m.places[:0], m.text[:0]
+		for n := range entries {
+			m.waiters = append(m.waiters, waiterOf(&entries[n]))
+			p := place{kind: placeNone}
+			if !s.refused(&entries[n]) {
+				p = m.place(&m.waiters[n])
+			}
+			m.places = append(m.places, p)
+		}
+		err = eachRecord(rec, len(entries), func(n int, content []byte) error { return m.move(&m.waiters[n], m.places[n], content) })
+		s.release(i, j)
 		return err
 	})
 	if err == nil {
-		m.id.s.drop(i)
+		s.drop(i)
 	}
 	return err
 }
@@ -43,33 +62,27 @@ func (s *Store) release(stream, i int) {
 	}
 }
 
-// A place is where a waiting record goes.
+// A place is where waiting records go.
 type place struct {
-	key  hash
-	flag uint8 // entryText, entryHash, and entryByTrace with it
-	text []byte
+	kind placeKind
 	join model.Join
-	none bool // to its process
+	flag uint8         // entryText, entryHash, and entryByTrace with it
+	from model.AttrKey // which attribute holds the text of the request's id, with entryText
+	key  hash
 }
 
-func (m *mover) move(w *waiter) error {
-	s := m.id.s
-	p := m.place(w)
-	k := entryKey{key: p.key, trace: w.entry.trace, file: w.entry.file, flags: w.entry.flags&entryTrace | p.flag}
-	if p.none {
-		k.key = hash{}
-		c := cursor{b: w.content}
-		m.w.countProcess(c.head().flags)
-		return m.w.put(s.processStream(), &k, nil, nil, w.content)
-	}
-	m.prefix[0] = byte(p.join)
-	if w.how&waitSession != 0 && w.keys[0] == p.key {
-		m.prefix[0] |= metaScoped
-	}
-	return m.w.put(s.keyedStream(p.key), &k, p.text, m.prefix[:], w.content)
-}
+type placeKind uint8
 
-// place decides on a waiting record. The text of a request's id is brought by the records that have it as a strong key; only a request
+const (
+	placeNone      placeKind = iota // nowhere: the file was refused
+	placeRequest                    // to the request of key
+	placeProcess                    // to their process
+	placeByLink                     // each to the request of what is above it
+	placeExternal                   // to the request of an external id that is the request's own, or resolved
+	placeAmbiguous                  // to that of an external id that fits several
+)
+
+// place decides on the records of an entry. The text of a request's id is brought by the records that have it as a strong key; only a request
 // that has none gets it from here.
 func (m *mover) place(w *waiter) place {
 	id := m.id
@@ -77,52 +90,95 @@ func (m *mover) place(w *waiter) place {
 		return m.placeExternal(w)
 	}
 	if key, ok := id.keyOf(w); ok {
-		return place{key: key, flag: entryHash, join: model.JoinID}
+		return place{kind: placeRequest, key: key, flag: entryHash, join: model.JoinID}
 	}
 	n := id.traces.find(traceKey(w.entry.trace))
 	if w.how&waitNoRequest != 0 || n < 0 {
-		return place{none: true}
+		return place{kind: placeProcess}
 	}
 	switch t := &id.keys[n]; t.n {
 	case 0: // R4.4
 		if id.s.mode == KeyByID {
-			return place{none: true}
+			return place{kind: placeProcess}
 		}
 		m.text = appendTraceID(m.text[:0], id.s.dict, w.entry.trace)
-		return place{key: hashTraceKey(m.text), flag: entryHash | entryByTrace, join: model.JoinTrace}
+		return place{kind: placeRequest, key: hashTraceKey(m.text), flag: entryHash | entryByTrace, join: model.JoinTrace}
 	case 1:
-		return place{key: t.first, flag: entryHash, join: model.JoinTrace}
+		return place{kind: placeRequest, key: t.first, flag: entryHash, join: model.JoinTrace}
 	}
-	span, parent, err := m.scan.spanOf(w.content)
-	if key := id.links.find(w.entry.trace, span, parent); err == nil && !key.isZero() {
-		return place{key: key, flag: entryHash, join: model.JoinTrace}
-	}
-	return place{none: true} // above several requests: it belongs to none of them
+	return place{kind: placeByLink}
 }
 
 func (m *mover) placeExternal(w *waiter) place {
-	id := m.id
-	found := id.joins.found[id.joins.external.find(w.keys[0])]
+	found := m.id.joins.of(w.keys[0])
+	p := place{kind: placeRequest, key: found.key, flag: entryHash, join: found.join}
+	if found.key == w.keys[0] { // its own, or the very same internal id
+		p.kind, p.flag, p.from = placeExternal, entryText, model.AttrGenAIRequestID
+	}
 	if found.ambiguous {
-		text := string(textOf(w.content, model.AttrGenAIRequestID))
-		id.s.mu.Lock()
-		id.s.joins.ambiguous[w.keys[0]] = text
-		id.s.mu.Unlock()
+		p.kind = placeAmbiguous
 	}
-	if w.how&waitResolved != 0 { // R2.6
-		text := textOf(w.content, model.AttrResolved)
-		switch {
-		case w.resolved == w.keys[0]:
-			return place{key: w.resolved, flag: entryText, text: text, join: model.JoinID}
-		case isTrace(id.s.dict, w.entry.trace, text):
-			return place{key: hashTraceKey(text), flag: entryHash | entryByTrace, join: model.JoinTrace}
-		case w.resolved == found.key:
-			return place{key: w.resolved, flag: entryText, text: text, join: found.join}
+	if w.how&waitResolved == 0 {
+		return p
+	}
+	p.flag, p.from = entryText, model.AttrResolved // R2.6
+	if p.kind == placeRequest {
+		p.kind = placeExternal
+	}
+	if w.resolved != found.key {
+		p.join = model.JoinNormalised
+		if w.resolved == w.keys[0] {
+			p.join = model.JoinID
 		}
-		return place{key: w.resolved, flag: entryText, text: text, join: model.JoinNormalised}
 	}
-	if found.key == w.keys[0] {
-		return place{key: found.key, flag: entryText, text: textOf(w.content, model.AttrGenAIRequestID), join: model.JoinID}
+	p.key = w.resolved
+	return p
+}
+
+// move takes a record to its place.
+func (m *mover) move(w *waiter, p place, content []byte) error {
+	s := m.id.s
+	var text []byte
+	switch p.kind {
+	case placeNone:
+		return nil
+	case placeByLink:
+		span, parent, err := m.scan.spanOf(content)
+		if err != nil {
+			return err
+		}
+		p = place{kind: placeRequest, flag: entryHash, join: model.JoinTrace, key: m.id.links.find(w.entry.trace, span, parent)}
+		if p.key.isZero() { // above several requests: it belongs to none of them
+			p.kind = placeProcess
+		}
+	case placeAmbiguous:
+		m.id.ambiguous(w.keys[0], content)
+		fallthrough
+	case placeExternal:
+		text = textOf(content, p.from)
+		if w.how&waitResolved != 0 && w.resolved != w.keys[0] && isTrace(s.dict, w.entry.trace, text) {
+			p.key, p.flag, p.join, text = hashTraceKey(text), entryHash|entryByTrace, model.JoinTrace, nil
+		}
 	}
-	return place{key: found.key, flag: entryHash, join: found.join}
+	k := entryKey{key: p.key, trace: w.entry.trace, file: w.entry.file, flags: w.entry.flags&entryTrace | p.flag}
+	if p.kind == placeProcess {
+		k.key, k.flags = hash{}, w.entry.flags&entryTrace
+		c := cursor{b: content}
+		m.w.countProcess(c.head().flags)
+		return m.w.put(s.processStream(), &k, nil, noMeta, content)
+	}
+	meta := int(p.join)
+	if w.how&waitSession != 0 && w.keys[0] == p.key {
+		meta |= metaScoped
+	}
+	return m.w.put(s.keyedStream(p.key), &k, text, meta, content)
+}
+
+// ambiguous keeps the text of an external id that fits several internal ones, for its candidates.
+func (id *identifier) ambiguous(external hash, content []byte) {
+	id.s.mu.Lock()
+	defer id.s.mu.Unlock()
+	if _, ok := id.s.joins.ambiguous[external]; !ok {
+		id.s.joins.ambiguous[external] = string(textOf(content, model.AttrGenAIRequestID))
+	}
 }

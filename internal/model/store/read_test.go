@@ -274,12 +274,12 @@ func TestRequestTooLarge(t *testing.T) {
 func TestOrderOfCalls(t *testing.T) {
 	c := newCapture()
 	s := New(c.dict, Config{TempDir: t.TempDir()})
-	w := s.Writer()
+	s.Writer()
 	if _, err := s.Identify(context.Background()); err == nil {
 		t.Error("identify with an open writer")
 	}
 	s = New(c.dict, Config{TempDir: t.TempDir()})
-	w = s.Writer()
+	w := s.Writer()
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}

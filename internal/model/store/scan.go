@@ -82,15 +82,30 @@ func (s *Store) refused(e *entry) bool { return s.dict.File(e.file).Refused.Load
 
 // eachEntry calls fn for every entry of the keyed streams; each says that a request has records in a trace.
 func (sc *scanner) eachEntry(ctx context.Context, fn func(e *entry)) error {
-	for stream := range sc.s.partitions {
+	return sc.eachOf(ctx, 0, sc.s.partitions, fn)
+}
+
+// eachWaiting calls fn for every entry of the waiting streams.
+func (sc *scanner) eachWaiting(ctx context.Context, fn func(w *waiter)) error {
+	return sc.eachOf(ctx, sc.s.partitions, 2*sc.s.partitions, func(e *entry) {
+		sc.waiter = waiterOf(e)
+		fn(&sc.waiter)
+	})
+}
+
+func (sc *scanner) eachOf(ctx context.Context, from, to int, fn func(e *entry)) error {
+	for stream := from; stream < to; stream++ {
 		err := sc.s.eachChunk(ctx, stream, func(_ int, c *chunk) error {
 			entries, err := sc.dictionary(stream, c)
+			if err != nil {
+				return err
+			}
 			for i := range entries {
-				if err == nil && !sc.s.refused(&entries[i]) {
+				if !sc.s.refused(&entries[i]) {
 					fn(&entries[i])
 				}
 			}
-			return err
+			return nil
 		})
 		if err != nil {
 			return err
@@ -99,63 +114,28 @@ func (sc *scanner) eachEntry(ctx context.Context, fn func(e *entry)) error {
 	return nil
 }
 
-// A waiter is a record of a waiting stream, good until the next.
+// A waiter is what records of a waiting stream share: an entry and what it says.
 type waiter struct {
 	entry    *entry
-	how      byte
-	keys     [numKeySlots]hash // the weak keys, or the external one
+	how      uint8
 	n        int
+	keys     [numKeySlots]hash // the weak keys, or the external one
 	resolved hash
-	content  []byte
 }
 
 func (w *waiter) external() bool { return w.how&waitExternal != 0 }
 
-// eachWaiter calls fn for the records of a chunk of a waiting stream.
-func (sc *scanner) eachWaiter(stream int, c *chunk, fn func(w *waiter) error) error {
-	entries, err := sc.dictionary(stream, c)
-	if err != nil {
-		return err
+// waiterOf reads a waiting entry. What a damaged one says does not matter, only that it says something: its chunk was checked.
+func waiterOf(e *entry) waiter {
+	w := waiter{entry: e, how: e.how, n: min(int(e.how&waitCountMask), numKeySlots)}
+	c := cursor{b: e.text}
+	for i := range w.n {
+		w.keys[i] = c.hash()
 	}
-	rec, err := sc.records(stream, c)
-	if err != nil {
-		return err
+	if e.how&waitResolved != 0 {
+		w.resolved = c.hash()
 	}
-	w := &sc.waiter
-	return eachRecord(rec, len(entries), func(n int, rest []byte) error {
-		w.entry = &entries[n]
-		if sc.s.refused(w.entry) {
-			return nil
-		}
-		r := cursor{b: rest}
-		w.how = r.byte()
-		w.n = int(w.how & waitCountMask)
-		if w.n > numKeySlots || w.external() && w.n != 1 {
-			return errCorrupt
-		}
-		for i := range w.n {
-			w.keys[i] = r.hash()
-		}
-		if w.how&waitResolved != 0 {
-			w.resolved = r.hash()
-		}
-		if r.bad {
-			return errCorrupt
-		}
-		w.content = r.b
-		return fn(w)
-	})
-}
-
-// eachWaiting calls fn for the records of all waiting streams.
-func (sc *scanner) eachWaiting(ctx context.Context, fn func(w *waiter) error) error {
-	for stream := sc.s.partitions; sc.s.isWaiting(stream); stream++ {
-		err := sc.s.eachChunk(ctx, stream, func(_ int, c *chunk) error { return sc.eachWaiter(stream, c, fn) })
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return w
 }
 
 // spanOf is the id and the parent of a record by its content.

@@ -16,7 +16,7 @@ type Writer struct {
 	open    []openChunk
 	cache   []cacheSlot
 	serial  uint64
-	prefix  []byte
+	hashes  []byte
 	content []byte
 	text    []byte
 
@@ -57,7 +57,8 @@ const (
 	metaSlotShift = 4
 )
 
-// Before the content of a waiting record stand a byte, up to four hashes of weak keys or that of the external id, and that of the resolved request.
+// How the request of a waiting record is to be found: how many hashes of weak keys its entry has, or one of an external id,
+// and behind them that of the resolved request.
 const (
 	waitCountMask = 7
 	waitExternal  = 1 << 3
@@ -65,6 +66,15 @@ const (
 	waitSession   = 1 << 5 // the first weak key is session_id
 	waitResolved  = 1 << 6
 )
+
+// waitHashes is how many hashes an entry has.
+func waitHashes(how uint8) int {
+	n := int(how & waitCountMask)
+	if how&waitResolved != 0 {
+		n++
+	}
+	return n
+}
 
 // Add takes the records of a batch, which may be reused afterwards.
 func (w *Writer) Add(b *model.Batch) error {
@@ -105,20 +115,19 @@ func (w *Writer) add(b *model.Batch, r *model.Record) error {
 		k.flags |= entryHash | entryByTrace
 		w.text = appendTraceID(w.text[:0], s.dict, r.Trace)
 		k.key = hashTraceKey(w.text)
-		return w.keyed(b, r, k, nil, model.JoinTrace, 0)
+		w.content = appendContent(w.content[:0], b, r, 0)
+		return w.put(s.keyedStream(k.key), &k, nil, int(model.JoinTrace), w.content)
 	}
 	switch sel.kind {
 	case keyStrong:
 		text := b.TextOf(&b.AttrsOf(r)[sel.key-1])
 		k.key, k.flags = hashID(text), k.flags|entryText|entryStrong
-		w.prefix = append(w.prefix[:0], byte(sel.slot+1)<<metaSlotShift|byte(model.JoinID))
 		w.content = appendContent(w.content[:0], b, r, sel.key)
-		return w.put(s.keyedStream(k.key), &k, text, w.prefix, w.content)
+		return w.put(s.keyedStream(k.key), &k, text, (sel.slot+1)<<metaSlotShift|int(model.JoinID), w.content)
 	case keyProcess:
 		return w.process(b, r, k)
 	}
-	w.waiting(b, r, &sel, hash{})
-	return w.put(s.waitingStream(r.Trace), &k, nil, w.prefix, w.content)
+	return w.wait(b, r, &sel, k, hash{})
 }
 
 // opaque keeps a trace id of hex digits that looks like one of free text, but names none, as text.
@@ -138,17 +147,16 @@ func (w *Writer) addResolved(b *model.Batch, r *model.Record, sel *selection, k 
 		return w.process(b, r, k)
 	}
 	if sel.kind == keyExternal {
-		w.waiting(b, r, sel, hashID(text))
-		return w.put(s.waitingStream(r.Trace), &k, nil, w.prefix, w.content)
+		return w.wait(b, r, sel, k, hashID(text))
 	}
 	own := is(sel.key) // one of its ids is the request's
 	for _, i := range sel.weak[:sel.nWeak] {
 		own = own || is(i)
 	}
-	meta := byte(model.JoinTrace)
+	meta := int(model.JoinTrace)
 	switch {
 	case own:
-		meta = byte(model.JoinID)
+		meta = int(model.JoinID)
 		k.key, k.flags = hashID(text), k.flags|entryText
 		if sel.kind == keyStrong && is(sel.key) {
 			k.flags |= entryStrong
@@ -161,52 +169,52 @@ func (w *Writer) addResolved(b *model.Batch, r *model.Record, sel *selection, k 
 	if is(sel.session) {
 		meta |= metaScoped
 	}
-	w.prefix = append(w.prefix[:0], meta)
 	w.content = appendContent(w.content[:0], b, r, 0)
-	return w.put(s.keyedStream(k.key), &k, text, w.prefix, w.content)
+	return w.put(s.keyedStream(k.key), &k, text, meta, w.content)
 }
 
-func (w *Writer) keyed(b *model.Batch, r *model.Record, k entryKey, text []byte, join model.Join, skip int) error {
-	w.prefix = append(w.prefix[:0], byte(join))
-	w.content = appendContent(w.content[:0], b, r, skip)
-	return w.put(w.s.keyedStream(k.key), &k, text, w.prefix, w.content)
-}
-
-// waiting fills prefix and content of a waiting record.
-func (w *Writer) waiting(b *model.Batch, r *model.Record, sel *selection, resolved hash) {
+// wait adds a record to the waiting stream of its trace.
+func (w *Writer) wait(b *model.Batch, r *model.Record, sel *selection, k entryKey, resolved hash) error {
 	attrs := b.AttrsOf(r)
-	how := byte(sel.nWeak)
-	if sel.kind == keyExternal {
-		how = 1 | waitExternal
+	k.flags |= entryWaiting
+	h := w.hashes[:0]
+	add := func(key hash) {
+		if len(h) == 0 {
+			k.key = key
+		} else {
+			k.key = hash{mix(k.key.hi^mixA, key.hi), mix(k.key.lo^mixA, key.lo)}
+		}
+		h = appendHash(h, key)
 	}
-	if sel.noRequest {
-		how |= waitNoRequest
-	}
-	if sel.kind == keyWeak && sel.session != 0 && sel.weak[0] == sel.session {
-		how |= waitSession
-	}
-	if !resolved.isZero() {
-		how |= waitResolved
-	}
-	p := append(w.prefix[:0], how)
-	if sel.kind == keyExternal {
-		p = appendHash(p, hashID(b.TextOf(&attrs[sel.key-1])))
-	} else {
+	switch sel.kind {
+	case keyExternal:
+		k.how = 1 | waitExternal
+		add(hashID(b.TextOf(&attrs[sel.key-1])))
+	default:
+		k.how = uint8(sel.nWeak)
+		if sel.nWeak > 0 && sel.weak[0] == sel.session {
+			k.how |= waitSession
+		}
 		for _, i := range sel.weak[:sel.nWeak] {
-			p = appendHash(p, hashID(b.TextOf(&attrs[i-1])))
+			add(hashID(b.TextOf(&attrs[i-1])))
 		}
 	}
-	if !resolved.isZero() {
-		p = appendHash(p, resolved)
+	if sel.noRequest {
+		k.how |= waitNoRequest
 	}
-	w.prefix = p
+	if !resolved.isZero() {
+		k.how |= waitResolved
+		add(resolved)
+	}
+	w.hashes = h
 	w.content = appendContent(w.content[:0], b, r, 0)
+	return w.put(w.s.waitingStream(r.Trace), &k, h, noMeta, w.content)
 }
 
 func (w *Writer) process(b *model.Batch, r *model.Record, k entryKey) error {
 	w.countProcess(r.Flags)
 	w.content = appendContent(w.content[:0], b, r, 0)
-	return w.put(w.s.processStream(), &k, nil, nil, w.content)
+	return w.put(w.s.processStream(), &k, nil, noMeta, w.content)
 }
 
 func (w *Writer) countProcess(flags model.RecordFlags) {
