@@ -131,15 +131,11 @@ func (d *Decoder) value() (mine bool) {
 			d.document()
 		case "hits": // the answer of a search in Elasticsearch
 			d.hits()
-		case "spanID", "spanId", "operationName":
+		case "spanID":
 			d.known, d.lone = true, true
 			s.Skip()
 		default:
-			if d.traceKey(key) {
-				d.known = true
-			} else {
-				s.Skip()
-			}
+			d.known = d.traceKey(key) || d.known
 		}
 	}
 	d.end()
@@ -238,17 +234,13 @@ func (d *Decoder) readTrace() (ok bool) {
 	}
 	d.begin()
 	for key, more := s.Key(); more; key, more = s.Key() {
-		if d.traceKey(key) {
-			ok = true
-		} else {
-			s.Skip()
-		}
+		ok = d.traceKey(key) || ok
 	}
 	d.end()
 	return ok
 }
 
-// traceKey reads the value of a key of a trace, false when it is none.
+// traceKey reads the value of a key of a trace, or skips that of another. true: what has that key is a trace; an id alone says nothing.
 func (d *Decoder) traceKey(key []byte) bool {
 	s := &d.s
 	switch string(key) {
@@ -258,20 +250,23 @@ func (d *Decoder) traceKey(key []byte) bool {
 				d.readSpan()
 			}
 		}
+		return true
+	case "processes":
+		d.processes()
+		return true
+	case "processMap":
+		d.processMap()
+		return true
 	case "traceID", "traceId":
 		if t, ok := s.Text(); ok {
 			d.trace.id = decode.TraceID(d.b.Names, t)
 		}
-	case "processes":
-		d.processes()
-	case "processMap":
-		d.processMap()
 	case "warnings":
 		d.warnings()
 	default:
-		return false
+		s.Skip()
 	}
-	return true
+	return false
 }
 
 // failures reads [{"code":404,"msg":"trace not found"}].

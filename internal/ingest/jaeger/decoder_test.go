@@ -375,7 +375,7 @@ func TestShapes(t *testing.T) {
 		}
 	}
 	// What is not Jaeger's is left to others.
-	for _, other := range []string{`{"resourceSpans":[]}`, `{}`, `[1]`, `5`, `[]x`, `{"foo":1,`} {
+	for _, other := range []string{`{"resourceSpans":[]}`, `{}`, `[1]`, `5`, `[]x`, `{"foo":1,`, `{"traceId":"1","id":"1"}`, `[{"traceId":"1","spanId":"1"}]`, `{"operationName":"GET","time":1}`} {
 		data := trace + "\n" + other
 		if got, _, n := decodeAll(t, []byte(data), false); len(got) != 1 || n != len(trace)+1 && other != `{"foo":1,` {
 			t.Errorf("%s: %d spans, stopped at %d", other, len(got), n)
