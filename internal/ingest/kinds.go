@@ -17,10 +17,10 @@ type kind struct {
 // kinds are tried from top to bottom; the first that matches a value is it.
 var kinds = []kind{
 	{"otlp-json", "OTLP JSON", isOTLP, true},
-	{"jaeger-json", "Jaeger JSON", func(v *shape) bool { return v.any("data") || v.all("traceID", "spans") || v.all("spans", "processes") }, false},
-	{"jaeger-proto-json", "Jaeger's model as protobuf JSON", func(v *shape) bool { return v.all("spans", "processMap") }, false},
+	{"jaeger-json", "Jaeger JSON", func(v *shape) bool { return v.any("data") || v.all("traceID", "spans") || v.all("spans", "processes") }, true},
+	{"jaeger-proto-json", "Jaeger's model as protobuf JSON", func(v *shape) bool { return v.any("spans") && v.only("spans", "processMap", "warnings") }, true},
 	{"lookup-hashes", "lookup hashes", func(v *shape) bool { return v.any("chunk_hashes") }, false},
-	{"", "documents of Jaeger's Elasticsearch store", func(v *shape) bool { return v.any("_source") || v.all("traceID", "spanID", "operationName") }, false},
+	{"jaeger-json", "documents of Jaeger's Elasticsearch store", func(v *shape) bool { return v.any("_source") || v.all("traceID", "spanID", "operationName") }, true},
 	{"", "the answer of a Tempo search, which holds no spans", func(v *shape) bool { return v.any("traces") }, false},
 	{"", "Tempo's simplified answer for language models", func(v *shape) bool { return v.any("trace.services", "trace.traceId") }, false},
 	{"", "Zipkin JSON", func(v *shape) bool {
@@ -67,6 +67,10 @@ func (v *shape) any(keys ...string) bool {
 
 func (v *shape) all(keys ...string) bool {
 	return !slices.ContainsFunc(keys, func(k string) bool { return !slices.Contains(v.keys, k) })
+}
+
+func (v *shape) only(keys ...string) bool {
+	return !slices.ContainsFunc(v.keys, func(k string) bool { return !slices.Contains(keys, k) })
 }
 
 // shapeOf reads the value at the scanner. What is cut or broken has the shape of what could be read.

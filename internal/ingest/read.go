@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 
 	"github.com/cbtrace/cbtrace/internal/ingest/decode"
+	"github.com/cbtrace/cbtrace/internal/ingest/jaeger"
 	"github.com/cbtrace/cbtrace/internal/ingest/otlp"
 	"github.com/cbtrace/cbtrace/internal/model"
 )
@@ -271,7 +272,7 @@ func (f *file) stats() model.InputStats {
 	for _, signal := range slices.Sorted(maps.Keys(f.rep.Signals)) {
 		n := f.rep.Signals[signal]
 		switch signal {
-		case otlp.EmptyValue, otlp.EmptyExport:
+		case otlp.EmptyValue, otlp.EmptyExport, jaeger.EmptyAnswer:
 			all.Note(fmt.Sprintf("%d %s", n, signal))
 		default:
 			all.Note(fmt.Sprintf("%d values of another signal: %s", n, signal))
@@ -289,7 +290,7 @@ func (f *file) stats() model.InputStats {
 	switch {
 	case len(all.Problems) > 0:
 		st.Unusable = "nothing in it could be read: " + all.Problems[0].Text
-	case f.rep.Signals[otlp.EmptyExport] > 0:
+	case f.rep.Signals[otlp.EmptyExport] > 0 || f.rep.Signals[jaeger.EmptyAnswer] > 0:
 	case other != "":
 		st.Unusable = "holds no traces, only " + other
 	default:

@@ -10,6 +10,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/cbtrace/cbtrace/internal/ingest/decode"
+	"github.com/cbtrace/cbtrace/internal/ingest/jaeger"
 	"github.com/cbtrace/cbtrace/internal/ingest/jsonscan"
 	"github.com/cbtrace/cbtrace/internal/ingest/otlp"
 	"github.com/cbtrace/cbtrace/internal/ingest/otlpproto"
@@ -23,6 +24,7 @@ type worker struct {
 	err   error // of the sink
 
 	values   otlp.Decoder
+	traces   jaeger.Decoder
 	messages otlpproto.Decoder
 	frames   *zstd.Decoder
 	plain    []byte // a decompressed message
@@ -39,12 +41,22 @@ func (w *worker) flush() {
 	w.batch.Reset()
 }
 
-// json decodes JSON values: OTLP, and what stands between.
+// json decodes JSON values: OTLP, Jaeger's, and what stands between. Each decoder takes what is its own from the beginning of what is left;
+// the one that knows the first key is asked first, so that the other need not pass over a large value in vain.
 func (w *worker) json(blk decode.Block, rep *decode.Report) {
 	for len(blk.Data) > 0 {
-		n := w.values.Decode(blk, w.batch, rep)
-		if n < len(blk.Data) {
-			n += foreign(blk, n, rep)
+		n, jaegers := 0, jaeger.Begins(blk.Data)
+		if jaegers {
+			n = w.traces.Decode(blk, w.batch, rep)
+		}
+		if n == 0 {
+			n = w.values.Decode(blk, w.batch, rep)
+		}
+		if n == 0 && !jaegers {
+			n = w.traces.Decode(blk, w.batch, rep)
+		}
+		if n == 0 {
+			n = foreign(blk, rep)
 		}
 		blk.Line += newlines(blk.Data[:n])
 		blk.Offset += int64(n)
@@ -52,13 +64,13 @@ func (w *worker) json(blk decode.Block, rep *decode.Report) {
 	}
 }
 
-// foreign passes over what stands at an offset of a block and is no OTLP JSON, says what it is, and returns its length.
-func foreign(blk decode.Block, at int, rep *decode.Report) int {
-	data := blk.Data[at:]
+// foreign passes over what stands at the beginning of a block and has no decoder, says what it is, and returns its length.
+func foreign(blk decode.Block, rep *decode.Report) int {
+	data := blk.Data
 	if bytes.HasPrefix(data, bom) {
 		return len(bom)
 	}
-	line, offset := blk.Line+newlines(blk.Data[:at]), blk.Offset+int64(at)
+	line, offset := blk.Line, blk.Offset
 	if data[0] != '{' && data[0] != '[' {
 		rep.Skip(line, offset, errors.New("no JSON value"))
 		if n := bytes.IndexByte(data, '\n'); n >= 0 {
