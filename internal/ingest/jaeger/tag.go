@@ -311,7 +311,7 @@ func kindOf(t []byte) model.SpanKind {
 }
 
 // isInteger reports whether a number is written without a fraction or exponent.
-func isInteger(raw []byte) bool { return bytes.IndexAny(raw, ".eENI") < 0 }
+func isInteger(raw []byte) bool { return !bytes.ContainsAny(raw, ".eENI") }
 
 // appendCompact reads a value and appends it as JSON without white space. show keeps the values of secret keys (R3.6).
 func appendCompact(dst []byte, s *jsonscan.Scanner, show bool) []byte {
