@@ -52,16 +52,13 @@ func fill(r io.Reader, buf []byte, want int, broken *error) ([]byte, bool) {
 type jsonCutter struct {
 	r      io.Reader
 	broken *error
+	size   int    // of a block
 	rest   []byte // read, not yet handed on
 	line   int64  // of the first byte of rest, from 1
 	offset int64
 	head   []byte // inside a list: what the value has before its first element
 	eof    bool
 	lost   bool // in a broken value: what follows is dropped up to the next one
-}
-
-func newJSONCutter(r io.Reader, broken *error) *jsonCutter {
-	return &jsonCutter{r: r, broken: broken, line: 1}
 }
 
 func (c *jsonCutter) next(buf []byte) (block, error) {
@@ -77,7 +74,7 @@ func (c *jsonCutter) next(buf []byte) (block, error) {
 // try gives a block, or memory to go on with.
 func (c *jsonCutter) try(buf []byte) (b block, done bool, err error) {
 	buf = append(append(buf[:0], c.head...), c.rest...)
-	for want := max(blockSize, len(buf)); ; want *= 2 {
+	for want := max(c.size, len(buf)); ; want *= 2 {
 		if !c.eof {
 			buf, c.eof = fill(c.r, buf, want, c.broken)
 		}

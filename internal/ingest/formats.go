@@ -32,12 +32,12 @@ type verdict struct {
 
 // formats are tried from top to bottom; names of files say nothing.
 var formats = []format{
-	{sniff: sniffLCT},
-	{sniffFramedZstd, cutBE32, (*worker).framedZstd, true},
+	{sniffLCT, cutLCT, (*worker).recording, false},
+	{sniffFramedZstd, cutMessages(be32), (*worker).framedZstd, true},
 	{sniffValues, cutJSON, (*worker).json, true},
-	{sniffBE32, cutBE32, framed(be32), false},
-	{sniffVarint, cutVarint, framed(varint), false},
-	{sniffMessage, cutFields, (*worker).message, false},
+	{sniffBE32, cutMessages(be32), framed(be32), false},
+	{sniffVarint, cutMessages(varint), framed(varint), false},
+	{sniffMessage, cutMessages(field), (*worker).message, false},
 }
 
 // find is the format of an input.
@@ -78,15 +78,6 @@ func jsonKind(b []byte) jsonscan.Kind {
 
 var bom = []byte("\xef\xbb\xbf")
 
-// sniffLCT: a length as 4 bytes, then a msgpack map with the magic of LMCache's recorder near its beginning.
-func sniffLCT(src *source) verdict {
-	h := src.head
-	if len(h) < 8 || h[4]&0xf0 != 0x80 && h[4] != 0xde && h[4] != 0xdf || !bytes.Contains(h[:min(len(h), 256)], []byte("LMCT")) {
-		return verdict{}
-	}
-	return verdict{ok: true, name: "lct-storage", unread: "LMCache recordings (.lct) are not read yet"}
-}
-
 // sniffValues: JSON, or text with JSON values on lines of their own.
 func sniffValues(src *source) verdict {
 	text := bytes.TrimPrefix(src.head, bom)
@@ -103,7 +94,7 @@ func sniffValues(src *source) verdict {
 	case k != nil && k.read:
 		return verdict{ok: true, name: k.name}
 	case k != nil && k.name != "":
-		return verdict{ok: true, name: k.name, unread: k.says + " are not read yet"}
+		return verdict{ok: true, name: k.name, unread: k.says + ": not read yet"}
 	case k != nil:
 		return verdict{ok: true, refused: fmt.Errorf("%w: %s", decode.ErrUnknownFormat, k.says)}
 	case len(keys) > 0:
@@ -219,12 +210,14 @@ func sniffFramedZstd(src *source) verdict {
 	return verdict{ok: true, name: name + "+zstd+framed"}
 }
 
-func cutJSON(src *source) cutter   { return newJSONCutter(src.all(), &src.broken).next }
-func cutBE32(src *source) cutter   { return newMessageCutter(src, be32) }
-func cutVarint(src *source) cutter { return newMessageCutter(src, varint) }
-func cutFields(src *source) cutter { return newMessageCutter(src, field) }
-
-func newMessageCutter(src *source, frame framing) cutter {
-	c := messageCutter{r: src.all(), frame: frame, broken: &src.broken}
+func cutJSON(src *source) cutter {
+	c := &jsonCutter{r: src.all(), broken: &src.broken, size: src.block, line: 1}
 	return c.next
+}
+
+func cutMessages(frame framing) func(src *source) cutter {
+	return func(src *source) cutter {
+		c := &messageCutter{r: src.all(), frame: frame, broken: &src.broken, size: src.block}
+		return c.next
+	}
 }

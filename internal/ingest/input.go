@@ -36,6 +36,7 @@ type Input struct {
 type Set struct {
 	Inputs []Input
 	stdin  io.Reader
+	block  int // bytes of a block, for tests
 }
 
 // Expand finds the inputs behind the arguments: files, folders and Stdin. Of a folder every file below it is taken, without hidden files and

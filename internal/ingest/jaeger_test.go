@@ -123,7 +123,7 @@ func TestJaegerBesideOTLP(t *testing.T) {
 	if len(stats.Errors) != 1 || !strings.Contains(stats.Errors[0], "mixed.json:3: ") || !strings.Contains(stats.Errors[0], "Zipkin") {
 		t.Errorf("errors %q", stats.Errors)
 	}
-	if len(stats.Notes) != 1 || stats.Notes[0] != "1 answers without spans" {
+	if len(stats.Notes) != 1 || stats.Notes[0] != "answers without spans: 1" {
 		t.Errorf("notes %q", stats.Notes)
 	}
 }

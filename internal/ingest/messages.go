@@ -79,6 +79,7 @@ type messageCutter struct {
 	r      io.Reader
 	frame  framing
 	broken *error
+	size   int // of a block
 	rest   []byte
 	offset int64 // of the first byte of rest
 	count  int64 // messages before rest
@@ -87,7 +88,7 @@ type messageCutter struct {
 
 func (c *messageCutter) next(buf []byte) (block, error) {
 	buf = append(buf[:0], c.rest...)
-	for want := max(blockSize, len(buf)); ; {
+	for want := max(c.size, len(buf)); ; {
 		if !c.eof {
 			buf, c.eof = fill(c.r, buf, want, c.broken)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cbtrace/cbtrace/internal/ingest/decode"
 	"github.com/cbtrace/cbtrace/internal/ingest/jaeger"
+	"github.com/cbtrace/cbtrace/internal/ingest/lct"
 	"github.com/cbtrace/cbtrace/internal/ingest/otlp"
 	"github.com/cbtrace/cbtrace/internal/model"
 )
@@ -171,6 +172,12 @@ func (r *reader) read(f *file) {
 			return
 		}
 	}
+	src.report(f.in, &rep)
+	f.merge(&rep)
+}
+
+// report says how the input ended, once all of it was read.
+func (src *source) report(in *Input, rep *decode.Report) {
 	if err := src.broken; err != nil {
 		rep.Truncated = true
 		if errors.Is(err, io.ErrUnexpectedEOF) {
@@ -178,11 +185,10 @@ func (r *reader) read(f *file) {
 		}
 		rep.Problem(0, nowhere, err)
 	}
-	if f.in.Size >= 0 && rep.Bytes < f.in.Size && src.broken == nil {
+	if in.Size >= 0 && rep.Bytes < in.Size && src.broken == nil {
 		rep.Truncated = true
-		rep.Problem(0, nowhere, fmt.Errorf("%d of its %d bytes were there to be read", rep.Bytes, f.in.Size))
+		rep.Problem(0, nowhere, fmt.Errorf("%d of its %d bytes were there to be read", rep.Bytes, in.Size))
 	}
-	f.merge(&rep)
 }
 
 // nowhere is the offset of a problem of a whole input.
@@ -257,7 +263,7 @@ func (f *file) stats() model.InputStats {
 	st := model.InputStats{
 		File: f.in.Shown, Named: f.in.Named, Format: f.name, Names: f.names,
 		Bytes: f.rep.Bytes, Spans: f.rep.Spans, Records: f.rep.Records, Skipped: f.rep.Skipped, ErrorCount: f.rep.ErrorCount,
-		Truncated: f.rep.Truncated, Gaps: f.rep.Gaps, Errors: []string{},
+		Truncated: f.rep.Truncated, Gaps: f.rep.Gaps + f.rep.Sequences.Lost(), Errors: []string{},
 	}
 	var all decode.Report
 	all.Merge(&f.rep) // sorts
@@ -272,10 +278,10 @@ func (f *file) stats() model.InputStats {
 	for _, signal := range slices.Sorted(maps.Keys(f.rep.Signals)) {
 		n := f.rep.Signals[signal]
 		switch signal {
-		case otlp.EmptyValue, otlp.EmptyExport, jaeger.EmptyAnswer:
-			all.Note(fmt.Sprintf("%d %s", n, signal))
+		case otlp.EmptyValue, otlp.EmptyExport, jaeger.EmptyAnswer, lct.Empty:
+			all.Note(fmt.Sprintf("%s: %d", signal, n))
 		default:
-			all.Note(fmt.Sprintf("%d values of another signal: %s", n, signal))
+			all.Note(fmt.Sprintf("values of another signal, %s: %d", signal, n))
 			other = signal
 		}
 	}
@@ -290,7 +296,7 @@ func (f *file) stats() model.InputStats {
 	switch {
 	case len(all.Problems) > 0:
 		st.Unusable = "nothing in it could be read: " + all.Problems[0].Text
-	case f.rep.Signals[otlp.EmptyExport] > 0 || f.rep.Signals[jaeger.EmptyAnswer] > 0:
+	case f.rep.Signals[otlp.EmptyExport] > 0 || f.rep.Signals[jaeger.EmptyAnswer] > 0 || f.rep.Signals[lct.Empty] > 0:
 	case other != "":
 		st.Unusable = "holds no traces, only " + other
 	default:

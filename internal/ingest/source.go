@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -29,6 +30,7 @@ type source struct {
 	suffix string    // +gzip, +zstd
 	size   int64     // of the file, -1 when unknown
 	plain  bool      // nothing was taken off: offsets are those of the file
+	block  int       // bytes of a block
 	broken error     // why it broke off
 }
 
@@ -50,7 +52,7 @@ func (c counter) Read(p []byte) (int, error) {
 
 // open opens an input and takes its compressions off. n counts the bytes that are read of the file.
 func (s *Set) open(in *Input, n *int64, total *atomic.Int64) (*source, error) {
-	src := &source{size: in.Size, plain: true}
+	src := &source{size: in.Size, plain: true, block: cmp.Or(s.block, blockSize)}
 	var r io.Reader
 	switch {
 	case in.Err != nil:
