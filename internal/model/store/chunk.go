@@ -179,7 +179,7 @@ func uvarintLen(v uint64) int {
 
 // entry is the number of an entry in an open chunk, which gets it when it is not known to have it. It may then have it twice: that is harmless.
 func (w *Writer) entry(o *openChunk, k *entryKey, text []byte) uint32 {
-	slot := &w.cache[(k.key.lo^hashTrace(k.trace)^uint64(k.file)*mixB^o.serial*mixC)>>7&(cacheSlots-1)]
+	slot := &w.cache[spread(k.key.lo^k.trace.Lo, k.trace.Hi^uint64(k.file)^o.serial)&(cacheSlots-1)]
 	if slot.serial == o.serial && slot.key == *k {
 		return slot.n
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"slices"
 
 	"github.com/cbtrace/cbtrace/internal/model"
 )
@@ -33,14 +34,30 @@ const (
 	flagMask  = 1<<kindShift - 1
 )
 
-func appendID(b []byte, form uint8, id model.SpanID) []byte {
+// maxFixed is more than the part of a content before its attributes can take.
+const maxFixed = 96
+
+// putUvarint writes a varint at b[n:], which is long enough, and gives where it ends.
+func putUvarint(b []byte, n int, v uint64) int {
+	for v >= 0x80 {
+		b[n] = byte(v) | 0x80
+		v >>= 7
+		n++
+	}
+	b[n] = byte(v)
+	return n + 1
+}
+
+func putID(b []byte, n int, form uint8, id model.SpanID) int {
 	switch form {
 	case formHex:
-		return binary.LittleEndian.AppendUint64(b, id.N)
+		binary.LittleEndian.PutUint64(b[n:], id.N)
+		return n + 8
 	case formOther:
-		return binary.AppendUvarint(append(b, byte(id.Kind)), id.N)
+		b[n] = byte(id.Kind)
+		return putUvarint(b, n+1, id.N)
 	}
-	return b
+	return n
 }
 
 func formOf(id model.SpanID) uint8 {
@@ -76,27 +93,30 @@ func appendContent(b []byte, batch *model.Batch, r *model.Record, skip int) []by
 	if r.StageID != 0 {
 		shape |= shapeStage
 	}
-	b = append(b, byte(kind)<<kindShift|byte(r.Flags)&flagMask, shape)
-	b = appendID(b, id, r.ID)
-	b = appendID(b, parent, r.Parent)
+	b = slices.Grow(b, maxFixed)
+	p := b[len(b) : len(b)+maxFixed] // one check for all of the fixed part
+	p[0], p[1] = byte(kind)<<kindShift|byte(r.Flags)&flagMask, shape
+	n := putID(p, 2, id, r.ID)
+	n = putID(p, n, parent, r.Parent)
 	if r.Start != 0 {
-		b = binary.LittleEndian.AppendUint64(b, uint64(r.Start))
+		binary.LittleEndian.PutUint64(p[n:], uint64(r.Start))
+		n += 8
 	}
 	if r.End != 0 {
 		d := uint64(r.End) - uint64(r.Start)
 		if r.End < r.Start {
 			d = -d
 		}
-		b = binary.AppendUvarint(b, d)
+		n = putUvarint(p, n, d)
 	}
-	b = binary.AppendUvarint(b, uint64(r.Name))
+	n = putUvarint(p, n, uint64(r.Name))
 	if r.StageID != 0 {
-		b = binary.AppendUvarint(b, uint64(r.StageID))
+		n = putUvarint(p, n, uint64(r.StageID))
 	}
-	b = binary.AppendUvarint(b, uint64(r.Scope))
-	b = binary.AppendUvarint(b, uint64(r.Res))
-	b = binary.AppendUvarint(b, uint64(r.Pos))
-	return appendAttrs(b, batch, r, skip)
+	n = putUvarint(p, n, uint64(r.Scope))
+	n = putUvarint(p, n, uint64(r.Res))
+	n = putUvarint(p, n, uint64(r.Pos))
+	return appendAttrs(b[:len(b)+n], batch, r, skip)
 }
 
 func appendAttrs(b []byte, batch *model.Batch, r *model.Record, skip int) []byte {

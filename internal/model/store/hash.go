@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"math/bits"
+	"math/rand/v2"
 
 	"github.com/cbtrace/cbtrace/internal/model"
 	"github.com/cespare/xxhash/v2"
@@ -60,21 +61,31 @@ func hashTraceKey(id []byte) hash {
 	return h
 }
 
-// hashTrace spreads traces over partitions and table slots.
-func hashTrace(t model.TraceID) uint64 { return mix(t.Hi^mixB, t.Lo^mixA) }
+// secret makes the places of hashes in tables differ from run to run, so that no input can be made to meet them all in one. Nothing that comes out
+// depends on it.
+var secret = [2]uint64{rand.Uint64(), rand.Uint64()}
+
+// spread spreads 128 bits over a table.
+func spread(a, b uint64) uint64 { return mix(a^secret[0], b^secret[1]) }
+
+// hashTrace spreads traces over partitions.
+func hashTrace(t model.TraceID) uint64 { return spread(t.Hi, t.Lo) }
 
 // hashSpan stands for a span of a trace in the links of identify: 64 bits, since it only ever meets spans of contested traces.
 // It is the same in every run: of names their text counts, not their number.
 func hashSpan(d *model.Dict, t model.TraceID, id model.SpanID) uint64 {
-	h := hashTrace(t)
 	if text, opaque := t.Opaque(); opaque {
-		h = xxhash.Sum64String(d.Str(text))
+		t.Lo = xxhash.Sum64String(d.Str(text))
 	}
-	n := id.N
 	if id.Kind == model.IDOpaque {
-		n = xxhash.Sum64String(d.Str(model.StrID(n)))
+		id.N = xxhash.Sum64String(d.Str(model.StrID(id.N)))
 	}
-	return max(mix(h^mixC, n^uint64(id.Kind)*mixA^mixB), 1)
+	var b [25]byte
+	binary.LittleEndian.PutUint64(b[:], t.Hi)
+	binary.LittleEndian.PutUint64(b[8:], t.Lo)
+	binary.LittleEndian.PutUint64(b[16:], id.N)
+	b[24] = byte(id.Kind)
+	return max(xxhash.Sum64(b[:]), 1)
 }
 
 // partitionOf cuts the range of a 64-bit hash into n equal parts.

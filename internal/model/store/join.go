@@ -57,6 +57,7 @@ func (f fit) compare(o fit) int {
 // A joiner finds the internal id of each external one.
 type joiner struct {
 	external hashTable
+	last     hash
 	fits     []fit
 	sorted   int // fits[:sorted] are in order and distinct
 	found    []joined
@@ -72,9 +73,10 @@ type joined struct {
 
 // internal looks at a strong id.
 func (j *joiner) internal(id []byte, key hash) {
-	if len(j.external.keys) == 0 {
+	if len(j.external.keys) == 0 || key == j.last {
 		return
 	}
+	j.last = key // entries of one request follow one another
 	j.fit(levelExact, key, key)
 	child, indexed := trimIndex(id)
 	if indexed {

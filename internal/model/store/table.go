@@ -60,7 +60,7 @@ func (t *hashTable) grow() {
 }
 
 // slot is where a key begins to look; trace ids are keys too, and they need not be random.
-func (h hash) slot() uint64 { return mix(h.hi^mixA, h.lo^mixB) }
+func (h hash) slot() uint64 { return spread(h.hi, h.lo) }
 
 // traceKey is a trace id as a key of a hashTable: all its 128 bits.
 func traceKey(t model.TraceID) hash { return hash{t.Hi, t.Lo} }
