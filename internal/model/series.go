@@ -111,6 +111,14 @@ func (s *Series) Limit(limit int) {
 	}
 }
 
+// Size is how many integers the series holds in memory: its values, or the buckets of its histogram.
+func (s *Series) Size() int {
+	if s.hist != nil {
+		return len(s.hist.counts)
+	}
+	return len(s.values)
+}
+
 // N is how many values there are.
 func (s *Series) N() int64 { return s.n }
 

@@ -187,3 +187,18 @@ func BenchmarkSeriesAddAboveLimit(b *testing.B) {
 		s.Add(v & (1<<36 - 1))
 	}
 }
+
+// What a series holds in memory is its values, then no more than the buckets between the smallest and the largest and some room.
+func TestSeriesSize(t *testing.T) {
+	s := NewSeries(3)
+	for i, want := range []int{1, 2, 3} {
+		s.Add(1000)
+		if s.Size() != want {
+			t.Errorf("%d values take %d", i+1, s.Size())
+		}
+	}
+	s.Add(1001) // a bucket holds 4 values there: one bucket in use, 128 of room on either side
+	if s.Exact() || s.Size() != 1+2*128 {
+		t.Errorf("the histogram of one bucket takes %d", s.Size())
+	}
+}
