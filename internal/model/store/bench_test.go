@@ -134,25 +134,71 @@ func BenchmarkIdentify(b *testing.B) {
 }
 
 func BenchmarkRead(b *testing.B) {
-	d, batches, n := workload(20000, 20, false)
-	s := New(d, Config{TempDir: b.TempDir()})
-	defer s.Close()
-	fill(b, s, batches)
-	if _, err := s.Identify(context.Background()); err != nil {
-		b.Fatal(err)
-	}
-	r := s.Reader()
-	b.ReportAllocs()
-	for b.Loop() {
-		got := 0
-		for i := range s.Partitions() {
-			if err := r.Read(context.Background(), i, func(r *model.Request) error { got += len(r.Spans); return nil }); err != nil {
+	for name, memory := range map[string]int64{"memory": 0, "disk": 256 << 10} {
+		b.Run(name, func(b *testing.B) {
+			d, batches, n := workload(20000, 20, false)
+			s := New(d, Config{TempDir: b.TempDir(), Memory: memory, Partitions: 64})
+			defer s.Close()
+			fill(b, s, batches)
+			if _, err := s.Identify(context.Background()); err != nil {
 				b.Fatal(err)
 			}
-		}
-		if got != n {
-			b.Fatalf("%d spans, want %d", got, n)
+			r := s.Reader()
+			b.ReportAllocs()
+			for b.Loop() {
+				got := 0
+				for i := range s.Partitions() {
+					if err := r.Read(context.Background(), i, func(r *model.Request) error { got += len(r.Spans); return nil }); err != nil {
+						b.Fatal(err)
+					}
+				}
+				if got != n {
+					b.Fatalf("%d spans, want %d", got, n)
+				}
+			}
+			perSpan(b, n)
+		})
+	}
+}
+
+// What the issues ask of speed does not depend on the machine: no allocation per span, and at most 100 bytes a span.
+func TestAllocations(t *testing.T) {
+	d, batches, n := workload(2000, 20, false)
+	s := New(d, Config{TempDir: t.TempDir(), Partitions: 8})
+	defer s.Close()
+	w := s.Writer()
+	add := func() {
+		for _, b := range batches {
+			if err := w.Add(b); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
-	perSpan(b, n)
+	add() // buffers grow once
+	if got := testing.AllocsPerRun(3, add) / float64(n); got > 0.01 {
+		t.Errorf("%.3f allocations to take in a span", got)
+	}
+	w.Close()
+
+	s = New(d, Config{TempDir: t.TempDir(), Partitions: 8})
+	defer s.Close()
+	fill(t, s, batches)
+	if perSpan := float64(s.resident.Load()) / float64(n); perSpan > 75 {
+		t.Errorf("%.1f bytes a span", perSpan)
+	}
+	if _, err := s.Identify(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	r := s.Reader()
+	read := func() {
+		for i := range s.Partitions() {
+			if err := r.Read(context.Background(), i, func(*model.Request) error { return nil }); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	read()
+	if got := testing.AllocsPerRun(3, read) / float64(n); got > 0.01 {
+		t.Errorf("%.3f allocations to give out a span", got)
+	}
 }

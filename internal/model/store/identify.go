@@ -3,9 +3,9 @@ package store
 import (
 	"context"
 	"errors"
-	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/cbtrace/cbtrace/internal/model"
 )
@@ -31,11 +31,13 @@ type identifier struct {
 	s    *Store
 	scan scanner
 
-	weak   hashTable // weak keys
-	strong []bool    // by number: it is strong elsewhere
-	joins  joiner    // external ids
-	traces hashTable // traces that hold a record without a key of its own
+	weak   hashTable     // weak keys
+	strong []atomic.Bool // by number: it is strong elsewhere
+	joins  joiner        // external ids
+	traces hashTable     // traces that hold a record without a key of its own
 	keys   []traceKeys
+	locks  [64]sync.Mutex // of keys, by number
+	fits   []fits
 	links  links
 
 	summary Summary
@@ -106,19 +108,31 @@ func (id *identifier) waiting(ctx context.Context) error {
 
 // known is step 2.
 func (id *identifier) known(ctx context.Context) error {
-	id.strong = make([]bool, len(id.weak.keys))
+	id.strong = make([]atomic.Bool, len(id.weak.keys))
 	id.keys = make([]traceKeys, len(id.traces.keys))
 	if len(id.strong)+len(id.keys)+len(id.joins.external.keys) == 0 {
 		return nil
 	}
-	return id.scan.eachEntry(ctx, func(e *entry) {
-		if e.flags&entryStrong != 0 {
-			if n := id.weak.find(e.key); n >= 0 {
-				id.strong[n] = true
+	id.fits = make([]fits, id.s.workers())
+	return id.s.inParallel(ctx, 0, id.s.partitions, func(ctx context.Context, worker int, next func() (int, bool)) error {
+		scan := id.s.newScanner()
+		found := fits{external: &id.joins.external}
+		for stream, ok := next(); ok; stream, ok = next() {
+			err := scan.eachEntry(ctx, stream, func(e *entry) {
+				if e.flags&entryStrong != 0 {
+					if n := id.weak.find(e.key); n >= 0 {
+						id.strong[n].Store(true)
+					}
+					found.internal(e.text, e.key)
+				}
+				id.addKey(e.trace, e.key)
+			})
+			if err != nil {
+				return err
 			}
-			id.joins.internal(e.text, e.key)
 		}
-		id.addKey(e.trace, e.key)
+		id.fits[worker] = found
+		return nil
 	})
 }
 
@@ -127,13 +141,16 @@ func (id *identifier) addKey(t model.TraceID, key hash) {
 		return
 	}
 	if n := id.traces.find(traceKey(t)); n >= 0 {
+		lock := &id.locks[n%len(id.locks)]
+		lock.Lock()
 		id.keys[n].add(key)
+		lock.Unlock()
 	}
 }
 
 // settle is step 3.
 func (id *identifier) settle(ctx context.Context) error {
-	id.s.joins = joins{candidates: id.joins.resolve(), ambiguous: map[hash]string{}}
+	id.s.joins = joins{candidates: id.joins.resolve(id.fits), ambiguous: map[hash]string{}}
 	for _, f := range id.joins.found {
 		switch {
 		case f.ambiguous:
@@ -144,12 +161,15 @@ func (id *identifier) settle(ctx context.Context) error {
 			id.summary.Alone++
 		}
 	}
-	for _, held := range id.strong {
-		if held {
+	for i := range id.strong {
+		if id.strong[i].Load() {
 			id.summary.WeakHeld++
 		} else {
 			id.summary.WeakLost++
 		}
+	}
+	if len(id.keys) == 0 {
+		return nil
 	}
 	return id.scan.eachWaiting(ctx, func(w *waiter) {
 		if k, ok := id.keyOf(w); ok {
@@ -167,7 +187,7 @@ func (id *identifier) keyOf(w *waiter) (hash, bool) {
 		return id.joins.of(w.keys[0]).key, true
 	}
 	for _, k := range w.keys[:w.n] {
-		if n := id.weak.find(k); n >= 0 && id.strong[n] {
+		if n := id.weak.find(k); n >= 0 && id.strong[n].Load() {
 			return k, true
 		}
 	}
@@ -283,35 +303,20 @@ func (id *identifier) linksOf(ctx context.Context, from, to int, want func(entri
 // move is step 5.
 func (id *identifier) move(ctx context.Context) error {
 	s := id.s
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	streams := make(chan int, s.partitions)
-	for i := s.partitions; s.isWaiting(i); i++ {
-		if _, ok := s.chunk(i, 0); ok {
-			streams <- i
+	err := s.inParallel(ctx, s.partitions, 2*s.partitions, func(ctx context.Context, _ int, next func() (int, bool)) error {
+		m := mover{id: id, w: s.newWriter(), scan: s.newScanner()}
+		for stream, ok := next(); ok; stream, ok = next() {
+			if err := m.stream(ctx, stream); err != nil {
+				return err
+			}
 		}
-	}
-	close(streams)
-	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(streams)) {
-		wg.Go(func() {
-			m := mover{id: id, w: s.newWriter(), scan: s.newScanner()}
-			for i := range streams {
-				if err := m.stream(ctx, i); err != nil {
-					cancel(err)
-					break
-				}
-			}
-			if err := m.w.flush(); err != nil {
-				cancel(err)
-			}
-			s.mu.Lock()
-			s.counts.add(m.w.counts)
-			s.mu.Unlock()
-		})
-	}
-	wg.Wait()
-	if err := context.Cause(ctx); err != nil {
+		err := m.w.flush()
+		s.mu.Lock()
+		s.counts.add(m.w.counts)
+		s.mu.Unlock()
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	return s.spill.discard(fileWaiting)

@@ -45,22 +45,25 @@ func trimSuffix(id []byte) ([]byte, bool) {
 
 // A fit is an internal id that an external one may mean.
 type fit struct {
+	key      hash
 	external uint32
 	level    uint8
-	key      hash
-}
-
-func (f fit) compare(o fit) int {
-	return cmp.Or(cmp.Compare(f.level, o.level), cmp.Compare(f.external, o.external), f.key.compare(o.key))
 }
 
 // A joiner finds the internal id of each external one.
 type joiner struct {
 	external hashTable
-	last     hash
-	fits     []fit
-	sorted   int // fits[:sorted] are in order and distinct
 	found    []joined
+}
+
+// fits are what one goroutine found of internal ids that fit.
+type fits struct {
+	external *hashTable // only read
+	last     hash       // the internal id seen last
+	all      []fit      // the first distinct of them in order of (external, level, key), each once
+	distinct int
+	ends     []uint32 // of each external id, where its fits end, once they are in order
+	spare    []fit
 }
 
 // joined is what became of an external id.
@@ -72,7 +75,7 @@ type joined struct {
 }
 
 // internal looks at a strong id.
-func (j *joiner) internal(id []byte, key hash) {
+func (j *fits) internal(id []byte, key hash) {
 	if len(j.external.keys) == 0 || key == j.last {
 		return
 	}
@@ -90,52 +93,78 @@ func (j *joiner) internal(id []byte, key hash) {
 	}
 }
 
-func (j *joiner) fit(level uint8, external, key hash) {
+func (j *fits) fit(level uint8, external, key hash) {
 	n := j.external.find(external)
 	if n < 0 {
 		return
 	}
-	j.fits = append(j.fits, fit{uint32(n), level, key})
-	if len(j.fits) >= 2*j.sorted+1024 { // the same id comes with every entry that has it
-		j.compact()
+	j.all = append(j.all, fit{key, uint32(n), level})
+	if len(j.all) >= 2*j.distinct+1024 { // the same id comes with every entry that has it
+		j.sort()
 	}
 }
 
-func (j *joiner) compact() {
-	slices.SortFunc(j.fits, fit.compare)
-	j.fits = slices.Compact(j.fits)
-	j.sorted = len(j.fits)
+// sort puts the fits in order, each once: a counting sort, since each external id has few.
+func (j *fits) sort() {
+	j.ends = append(j.ends[:0], make([]uint32, len(j.external.keys))...)
+	for i := range j.all {
+		j.ends[j.all[i].external]++
+	}
+	at := uint32(0)
+	for i, n := range j.ends {
+		j.ends[i] = at // where it begins, for now
+		at += n
+	}
+	j.spare = slices.Grow(j.spare[:0], len(j.all))[:len(j.all)]
+	for _, f := range j.all {
+		j.spare[j.ends[f.external]] = f
+		j.ends[f.external]++
+	}
+	j.all, j.spare = j.spare, j.all
+	begin, out := uint32(0), 0
+	for i, end := range j.ends {
+		group := j.all[begin:end]
+		begin = end
+		if len(group) > 1 {
+			slices.SortFunc(group, func(a, b fit) int { return cmp.Or(cmp.Compare(a.level, b.level), a.key.compare(b.key)) })
+			group = slices.Compact(group)
+		}
+		out += copy(j.all[out:], group)
+		j.ends[i] = uint32(out)
+	}
+	j.all = j.all[:out]
+	j.distinct = out
 }
 
 // resolve decides every external id, and says for each internal id that is one of several candidates which external id it is a candidate of.
-func (j *joiner) resolve() (candidates map[hash]hash) {
-	j.compact()
+func (j *joiner) resolve(found []fits) (candidates map[hash]hash) {
+	all := fits{external: &j.external}
+	for i := range found {
+		all.all = append(all.all, found[i].all...)
+		found[i] = fits{}
+	}
+	all.sort()
 	candidates = map[hash]hash{}
 	j.found = make([]joined, len(j.external.keys))
 	decided := make([]bool, len(j.found))
 	var taken hashTable
+	var now []hash // the internal ids that fit at this level
 	for level := uint8(0); level < numLevels; level++ {
-		n, _ := slices.BinarySearchFunc(j.fits, level, func(f fit, l uint8) int { return cmp.Compare(f.level, l) })
-		rest := j.fits[n:]
-		var now []hash
-		for len(rest) > 0 && rest[0].level == level {
-			ext := rest[0].external
-			own := 0
-			for own < len(rest) && rest[own].level == level && rest[own].external == ext {
-				own++
-			}
-			group := rest[:own]
-			rest = rest[own:]
+		now = now[:0]
+		begin := uint32(0)
+		for ext, end := range all.ends {
+			group := all.all[begin:end]
+			begin = end
 			if decided[ext] {
 				continue
 			}
-			start := len(now)
+			first := len(now)
 			for _, f := range group {
-				if taken.find(f.key) < 0 {
+				if f.level == level && taken.find(f.key) < 0 {
 					now = append(now, f.key)
 				}
 			}
-			switch keys := now[start:]; {
+			switch keys := now[first:]; {
 			case len(keys) == 1:
 				decided[ext] = true
 				j.found[ext] = joined{key: keys[0], join: joinOf(level), fits: true}
@@ -147,8 +176,10 @@ func (j *joiner) resolve() (candidates map[hash]hash) {
 				}
 			}
 		}
-		for _, k := range now {
-			taken.add(k)
+		if level < numLevels-1 {
+			for _, k := range now {
+				taken.add(k)
+			}
 		}
 	}
 	for i := range j.found {
@@ -156,7 +187,6 @@ func (j *joiner) resolve() (candidates map[hash]hash) {
 			f.key = j.external.keys[i]
 		}
 	}
-	j.fits = nil
 	return candidates
 }
 

@@ -109,11 +109,12 @@ func (r *Reader) load(ctx context.Context, stream int) error {
 	return s.eachChunk(ctx, stream, func(_ int, c *chunk) error {
 		rec, dict := c.rec, c.dict
 		if rec == nil {
-			rec, dict = free[:c.recLen:c.recLen], free[c.recLen:c.size():c.size()]
+			whole := free[:c.size()]
 			free = free[c.size():]
-			if err := s.load(stream, c, rec, dict); err != nil {
+			if err := s.load(stream, c, whole); err != nil {
 				return err
 			}
+			rec, dict = whole[:c.recLen], whole[c.recLen:]
 		}
 		var err error
 		r.entries, err = r.decoder.appendEntries(r.entries, dict, c.entries)

@@ -2,6 +2,9 @@ package store
 
 import (
 	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
 
 	"github.com/cbtrace/cbtrace/internal/model"
 )
@@ -50,7 +53,7 @@ func (sc *scanner) dictionary(stream int, c *chunk) ([]entry, error) {
 	dict := c.dict
 	if c.rec == nil {
 		sc.dict = resize(sc.dict, int(c.dictLen))
-		if err := sc.s.load(stream, c, nil, sc.dict); err != nil {
+		if err := sc.s.load(stream, c, sc.dict); err != nil {
 			return nil, err
 		}
 		dict = sc.dict
@@ -65,8 +68,8 @@ func (sc *scanner) records(stream int, c *chunk) ([]byte, error) {
 	if c.rec != nil {
 		return c.rec, nil
 	}
-	sc.rec = resize(sc.rec, int(c.recLen))
-	return sc.rec, sc.s.load(stream, c, sc.rec, nil)
+	sc.rec = resize(sc.rec, int(c.size()))
+	return sc.rec[:c.recLen], sc.s.load(stream, c, sc.rec)
 }
 
 // resize gives a slice of n bytes, never nil.
@@ -80,32 +83,28 @@ func resize(b []byte, n int) []byte {
 // refused reports whether the file of an entry turned out to be unusable as a whole (R4.12).
 func (s *Store) refused(e *entry) bool { return s.dict.File(e.file).Refused.Load() }
 
-// eachEntry calls fn for every entry of the keyed streams; each says that a request has records in a trace.
-func (sc *scanner) eachEntry(ctx context.Context, fn func(e *entry)) error {
-	return sc.eachOf(ctx, 0, sc.s.partitions, fn)
+// eachEntry calls fn for every entry of a stream that counts.
+func (sc *scanner) eachEntry(ctx context.Context, stream int, fn func(e *entry)) error {
+	return sc.s.eachChunk(ctx, stream, func(_ int, c *chunk) error {
+		entries, err := sc.dictionary(stream, c)
+		if err != nil {
+			return err
+		}
+		for i := range entries {
+			if !sc.s.refused(&entries[i]) {
+				fn(&entries[i])
+			}
+		}
+		return nil
+	})
 }
 
 // eachWaiting calls fn for every entry of the waiting streams.
 func (sc *scanner) eachWaiting(ctx context.Context, fn func(w *waiter)) error {
-	return sc.eachOf(ctx, sc.s.partitions, 2*sc.s.partitions, func(e *entry) {
-		sc.waiter = waiterOf(e)
-		fn(&sc.waiter)
-	})
-}
-
-func (sc *scanner) eachOf(ctx context.Context, from, to int, fn func(e *entry)) error {
-	for stream := from; stream < to; stream++ {
-		err := sc.s.eachChunk(ctx, stream, func(_ int, c *chunk) error {
-			entries, err := sc.dictionary(stream, c)
-			if err != nil {
-				return err
-			}
-			for i := range entries {
-				if !sc.s.refused(&entries[i]) {
-					fn(&entries[i])
-				}
-			}
-			return nil
+	for stream := sc.s.partitions; sc.s.isWaiting(stream); stream++ {
+		err := sc.eachEntry(ctx, stream, func(e *entry) {
+			sc.waiter = waiterOf(e)
+			fn(&sc.waiter)
 		})
 		if err != nil {
 			return err
@@ -113,6 +112,30 @@ func (sc *scanner) eachOf(ctx context.Context, from, to int, fn func(e *entry)) 
 	}
 	return nil
 }
+
+// inParallel calls work in several goroutines, which share the streams between them by calling next until it is not ok.
+func (s *Store) inParallel(ctx context.Context, from, to int, work func(ctx context.Context, worker int, next func() (stream int, ok bool)) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var at atomic.Int64
+	at.Store(int64(from) - 1)
+	next := func() (int, bool) {
+		i := int(at.Add(1))
+		return i, i < to
+	}
+	var wg sync.WaitGroup
+	for worker := range s.workers() {
+		wg.Go(func() {
+			if err := work(ctx, worker, next); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	wg.Wait()
+	return context.Cause(ctx)
+}
+
+func (s *Store) workers() int { return min(runtime.GOMAXPROCS(0), s.partitions) }
 
 // A waiter is what records of a waiting stream share: an entry and what it says.
 type waiter struct {

@@ -172,26 +172,25 @@ func (p *spill) remove() error {
 	return err
 }
 
-// load reads the bytes of a chunk that is on disk into dst, the records or the dictionary or both, and checks them.
-func (s *Store) load(stream int, c *chunk, rec, dict []byte) error {
+// load reads a chunk that is on disk into b, which is as long as its records and its dictionary together, or as its dictionary alone, and checks it.
+func (s *Store) load(stream int, c *chunk, b []byte) error {
 	f, err := s.spill.file(s.spillFile(stream))
 	if err != nil {
 		return err
 	}
-	for _, part := range [2]struct {
-		b   []byte
-		off int64
-		sum uint32
-	}{{rec, c.off, c.recSum}, {dict, c.off + int64(c.recLen), c.dictSum}} {
-		if part.b == nil {
-			continue
+	off := c.off + c.size() - int64(len(b))
+	if _, err := f.ReadAt(b, off); err != nil {
+		return fmt.Errorf("%s: offset %d: reading records back: %w", f.Name(), off, err)
+	}
+	dict := b
+	if len(b) > int(c.dictLen) {
+		dict = b[c.recLen:]
+		if crc32.Checksum(b[:c.recLen], castagnoli) != c.recSum {
+			return fmt.Errorf("%s: offset %d: %w", f.Name(), off, errCorrupt)
 		}
-		if _, err := f.ReadAt(part.b, part.off); err != nil {
-			return fmt.Errorf("%s: offset %d: reading records back: %w", f.Name(), part.off, err)
-		}
-		if crc32.Checksum(part.b, castagnoli) != part.sum {
-			return fmt.Errorf("%s: offset %d: %w", f.Name(), part.off, errCorrupt)
-		}
+	}
+	if crc32.Checksum(dict, castagnoli) != c.dictSum {
+		return fmt.Errorf("%s: offset %d: %w", f.Name(), off, errCorrupt)
 	}
 	return nil
 }
