@@ -166,21 +166,3 @@ var stageByName = func() map[string]Stage {
 
 // StageOf is the stage of a span name, StageNone outside the vocabulary. Names of profile lines have a table of their own (ProfileStages).
 func StageOf(name string) Stage { return stageByName[name] }
-
-// ProfileNames is VOCABULARY 4: names of CB_PROFILE lines. A name that ends in ".*" matches every name with that prefix.
-var ProfileNames = []struct {
-	Line  string
-	Stage Stage
-}{
-	{"sched.gnnmt", StageSchedule},
-	{"gnnmt.cb_unified_submit", StageLookupRPC},
-	{"gnnmt.cb_unified_poll", StageLookupRPC},
-	{"sched.build_meta", StageBuildMeta},
-	{"cb_admission_check", StageAdmission},
-	{"slk.*", StageStartLoadKV},
-	{"shim.wrapper.prepare", StagePrepare},
-	{"shim.wrapper.fwd", StageModelForward},
-	{"flex.full_recomp", StageFullRecomp},
-	{"flex.check", StageCheck},
-	{"flex.partial", StagePartial},
-}
