@@ -32,11 +32,12 @@ func (s *Store) chunk(stream, i int) (c chunk, ok bool) {
 	return st.chunks[i], true
 }
 
-// eachChunk calls fn for the chunks of a stream.
+// eachChunk calls fn for the chunks of a stream; each is good until the next.
 func (s *Store) eachChunk(ctx context.Context, stream int, fn func(i int, c *chunk) error) error {
+	var c chunk
 	for i := 0; ; i++ {
-		c, ok := s.chunk(stream, i)
-		if !ok {
+		var ok bool
+		if c, ok = s.chunk(stream, i); !ok {
 			return nil
 		}
 		if ctx.Err() != nil {
