@@ -15,6 +15,8 @@ const (
 	KeyByTrace                // every record that has a trace by its trace id
 )
 
+func (m KeyMode) String() string { return [...]string{"auto", "id", "trace"}[m] }
+
 // A keyKind says what the attributes of a record alone say of its request (R4.1).
 type keyKind uint8
 

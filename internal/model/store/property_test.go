@@ -181,7 +181,7 @@ func TestSameWhateverTheWay(t *testing.T) {
 				for _, f := range []string{"a.json", "b.json", "c.jsonl"} {
 					d.AddFile(f)
 				}
-				s := New(d, Config{Memory: way.memory, Partitions: way.partitions, TempDir: t.TempDir(), KeyMode: mode})
+				s := New(d, Config{Memory: way.memory, Partitions: way.partitions, TempDir: t.TempDir(), KeyMode: mode, Jobs: way.writers})
 				done := make(chan error)
 				for w := range way.writers {
 					go func() {

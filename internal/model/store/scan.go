@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -136,7 +135,7 @@ func (s *Store) inParallel(ctx context.Context, from, to int, work func(ctx cont
 	return context.Cause(ctx)
 }
 
-func (s *Store) workers() int { return min(runtime.GOMAXPROCS(0), s.partitions) }
+func (s *Store) workers() int { return min(s.jobs, s.partitions) }
 
 // A waiter is what records of a waiting stream share: an entry and what it says.
 type waiter struct {

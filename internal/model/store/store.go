@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -15,6 +16,7 @@ type Config struct {
 	TempDir    string  // where the folder for them is made; "": the system's
 	Partitions int     // 0: picked by Memory
 	KeyMode    KeyMode // R4.4
+	Jobs       int     // goroutines of Identify; 0: one per processor
 }
 
 // What a store picks.
@@ -36,6 +38,7 @@ type Store struct {
 	chunkSize  int
 	limit      int64 // bytes of chunks in memory; the other half is for what is made of them
 	tempDir    string
+	jobs       int
 
 	streams  []stream // keyed, waiting, processes
 	resident atomic.Int64
@@ -76,7 +79,10 @@ func New(d *model.Dict, cfg Config) *Store {
 		}
 	}
 	cfg.Partitions = min(cfg.Partitions, maxPartitions)
-	s := &Store{dict: d, mode: cfg.KeyMode, partitions: cfg.Partitions, limit: cfg.Memory / 2, tempDir: cfg.TempDir, streams: make([]stream, 2*cfg.Partitions+1)}
+	if cfg.Jobs <= 0 {
+		cfg.Jobs = runtime.GOMAXPROCS(0)
+	}
+	s := &Store{dict: d, mode: cfg.KeyMode, partitions: cfg.Partitions, limit: cfg.Memory / 2, tempDir: cfg.TempDir, jobs: cfg.Jobs, streams: make([]stream, 2*cfg.Partitions+1)}
 	// Open chunks of a few writers together stay below a quarter of the memory.
 	s.chunkSize = int(min(max(cfg.Memory/int64(16*len(s.streams)), minChunk), maxChunk))
 	s.spill.free = freeSpace
