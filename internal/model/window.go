@@ -5,7 +5,7 @@ import "time"
 // overhangOf is how far an unknown span may outlive the window before it is tail (VOCABULARY 6).
 func overhangOf(d time.Duration) time.Duration { return max(50*time.Microsecond, d/100) }
 
-// fit moves server spans that stick out of their client by no more than the clocks are known, with what is under them, into the client:
+// fit moves spans of the vocabulary that another process called and that stick out of their client by no more than the clocks are known, with what is under them, into the client:
 // for the walk only (R6.6).
 func (b *Builder) fit(r *Request) {
 	if len(b.procs) < 2 {
@@ -17,7 +17,7 @@ func (b *Builder) fit(r *Request) {
 		b.stack = b.stack[:len(b.stack)-1]
 		if up := s.Parent; up != nil {
 			s.Fit = up.Fit
-			if up.Proc != s.Proc && s.Owner() == Server && s.Class == Work && s.Dur() <= up.Dur() && !s.ServerRoot() && up.Stage != StageLLMRequest && !s.Has(FlagUntimed) && !up.Has(FlagUntimed) {
+			if up.Proc != s.Proc && s.Known() && s.Class == Work && s.Dur() <= up.Dur() && !s.ServerRoot() && up.Stage != StageLLMRequest && !s.Has(FlagUntimed) && !up.Has(FlagUntimed) {
 				b.fitInto(up, s)
 			}
 		}

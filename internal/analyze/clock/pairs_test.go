@@ -131,10 +131,10 @@ func TestNewPair(t *testing.T) {
 	var x extractor
 	f := x.of(c.requests[0].Spans)[0]
 	at := func(ns int64) int64 { return int64(epoch) + ns }
-	if got := newPair(f, false); got.low != -2100 || got.high != -1900 || got.lowAt != at(3100) || got.highAt != at(3500) || !got.bounded() {
+	if got := newPair(f, false); got.low != -2100 || got.high != -1900 || got.lowAt != at(3100) || got.highAt != at(3100) || !got.bounded() {
 		t.Errorf("to the server's clock: %+v", got)
 	}
-	if got := newPair(f, true); got.low != 1900 || got.high != 2100 || got.highAt != at(1000) || got.lowAt != at(1600) || !got.bounded() {
+	if got := newPair(f, true); got.low != 1900 || got.high != 2100 || got.highAt != at(1000) || got.lowAt != at(1000) || !got.bounded() {
 		t.Errorf("to the client's clock: %+v", got)
 	}
 	f.kind = holdsStart

@@ -49,7 +49,8 @@ func suspectOf(r *model.Request, f relation) *suspect {
 	return nil
 }
 
-// newPair turns what a pair of spans says of its server's clock into what it says of b's.
+// newPair turns what a pair of spans says of its server's clock into what it says of b's. Both bounds stand at one instant, the start of b's span: they are
+// an interval (R5.1), and the corridor of equal intervals is symmetrical about their middle at every instant.
 func newPair(f relation, serverIsA bool) pair {
 	p := pair{serverIsA: serverIsA}
 	c, s := f.client, f.server
@@ -60,13 +61,13 @@ func newPair(f relation, serverIsA bool) pair {
 	if serverIsA {
 		p.highAt, p.high, p.hasHigh = int64(first), int64(s.RawStart-first), true
 		if f.kind == holds {
-			p.lowAt, p.low, p.hasLow = int64(c.RawEnd), int64(s.RawEnd-c.RawEnd), true
+			p.lowAt, p.low, p.hasLow = int64(first), int64(s.RawEnd-c.RawEnd), true
 		}
 		return p
 	}
 	p.lowAt, p.low, p.hasLow = int64(s.RawStart), int64(first-s.RawStart), true
 	if f.kind == holds {
-		p.highAt, p.high, p.hasHigh = int64(s.RawEnd), int64(c.RawEnd-s.RawEnd), true
+		p.highAt, p.high, p.hasHigh = int64(s.RawStart), int64(c.RawEnd-s.RawEnd), true
 	}
 	return p
 }
