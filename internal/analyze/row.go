@@ -21,6 +21,7 @@ type analyzer struct {
 
 	builder  model.Builder
 	path     critpath.Work
+	checker  *clock.Checker
 	splitter split.Splitter
 	detector finding.Detector
 	row      model.Row
@@ -43,7 +44,7 @@ type piece struct {
 }
 
 func newAnalyzer(t *clock.Table, opt *Options) *analyzer {
-	return &analyzer{table: t, opt: opt, stageAt: map[stageOwner]int{}}
+	return &analyzer{table: t, opt: opt, checker: t.Checker(), stageAt: map[stageOwner]int{}}
 }
 
 // hashOf is the hash that samples and ties between requests go by.
@@ -64,6 +65,7 @@ func (a *analyzer) analyse(r *model.Request) *model.Row {
 	row.Identity, row.Hash = r.Identity, hash
 	row.Start, row.Window = r.WindowStart, int64(r.Window())
 	row.Findings, row.Counts = set, r.Counts
+	row.Disagreeing = int32(a.checker.Disagreeing(r))
 	row.StageSpans, row.StageLines, row.StagePairs = r.StageSeen.Spans, r.StageSeen.Lines, r.StagePaired
 	a.spans()
 	a.stages()
