@@ -50,12 +50,14 @@ func (s SLO) Of(r *model.Row) model.Opt {
 // Met reports whether a number keeps the bound.
 func (s SLO) Met(ns int64) bool { return ns < int64(s.Bound) || ns == int64(s.Bound) && !s.Below }
 
-// perToken is the decode time of a token after the first, rounded down (OUTPUT: decode_per_token).
-func perToken(r *model.Row) model.Opt {
-	if !r.Decode.OK || !r.CompletionTokens.OK || r.CompletionTokens.V < 2 {
+func perToken(r *model.Row) model.Opt { return perTokenOf(r.Decode, r.CompletionTokens) }
+
+// perTokenOf is the decode time of a token after the first, rounded down (OUTPUT: decode_per_token).
+func perTokenOf(decode, completion model.Opt) model.Opt {
+	if !decode.OK || !completion.OK || completion.V < 2 {
 		return model.Opt{}
 	}
-	return model.Some(floorDiv(r.Decode.V, r.CompletionTokens.V-1))
+	return model.Some(floorDiv(decode.V, completion.V-1))
 }
 
 // sloSum counts the requests that have the number, and those that keep the bound.
