@@ -74,12 +74,20 @@ func (c *jsonCutter) next(buf []byte) (block, error) {
 // try gives a block, or memory to go on with.
 func (c *jsonCutter) try(buf []byte) (b block, done bool, err error) {
 	buf = append(append(buf[:0], c.head...), c.rest...)
-	for want := max(c.size, len(buf)); ; want *= 2 {
+	want := max(c.size, len(buf), len(bom))
+	if c.lost {
+		if !c.eof {
+			buf, c.eof = fill(c.r, buf, len(buf)+c.size, c.broken)
+		}
+		return c.search(buf)
+	}
+	for ; ; want *= 2 {
 		if !c.eof {
 			buf, c.eof = fill(c.r, buf, want, c.broken)
 		}
-		if c.lost {
-			return c.search(buf)
+		if c.offset == 0 && bytes.HasPrefix(buf, bom) {
+			buf = buf[:copy(buf, buf[len(bom):])]
+			c.offset = int64(len(bom))
 		}
 		head := len(c.head)
 		if c.eof {
