@@ -144,7 +144,7 @@ func TestCuts(t *testing.T) {
 		{"text between", "{\"a\":1}\nINFO x\n{\"b\":2}\n", 17, []string{"{\"a\":1}\nINFO x\n", "{\"b\":2}\n"}},
 		{"cut line between", "{\"a\":1}\n{\"b\":[\"x\n{\"c\":2}\n{\"d\":3}\n", 20, []string{"{\"a\":1}\n{\"b\":[\"x\n", "{\"c\":2}\n{\"d\":3}\n"}},
 		{"broken without end", "{\"a\":[}xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\nyyyyyy\nzzzzzzzz\n{\"b\":1}\n", 20, []string{"{\"a\":[}xxxxxxxxxxxxx", "{\"b\":1}\n"}},
-		{"a value larger than blocks", `{"x":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20]}` + "\n{\"b\":1}\n" + strings.Repeat(" ", 40), 10, []string{`{"x":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20]}` + "\n", "{\"b\":1}\n" + strings.Repeat(" ", 40)}},
+		{"a value larger than blocks", `{"x":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20]}` + "\n{\"b\":1}\n" + strings.Repeat(" ", 40), 10, []string{`{"x":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20]}` + "\n", `{"b":1}`, "\n" + strings.Repeat(" ", 40)}},
 		{"byte order mark", "\xef\xbb\xbf{\"a\":1}\n{\"b\":2}\n", 12, []string{"{\"a\":1}\n", "{\"b\":2}\n"}},
 		{"nothing", "", 10, nil},
 	} {
