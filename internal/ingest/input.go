@@ -60,14 +60,17 @@ func Expand(args []string, stdin io.Reader) (*Set, error) {
 		info, err := os.Stat(arg)
 		switch {
 		case err != nil:
-			e.add(absolute(arg), filepath.ToSlash(filepath.Clean(arg)), Input{Path: arg, Named: true, Size: -1, Err: reason(err)})
+			given := filepath.ToSlash(filepath.Clean(arg))
+			e.add(absolute(arg), given, Input{Path: arg, Shown: given, Named: true, Size: -1, Err: reason(err)})
 		case info.IsDir():
 		default:
 			e.file(arg, "", info, true)
 		}
 	}
 	e.nameFiles()
-	for _, arg := range args {
+	folders := slices.Clone(args)
+	slices.SortFunc(folders, func(a, b string) int { return strings.Compare(clean(a), clean(b)) }) // a folder before what is in it
+	for _, arg := range folders {
 		if info, err := os.Stat(arg); arg != Stdin && err == nil && info.IsDir() {
 			e.walk(arg)
 		}
@@ -108,7 +111,7 @@ func (e *expander) file(name, shown string, info fs.FileInfo, named bool) {
 func (e *expander) nameFiles() {
 	common := ""
 	for i := range e.found {
-		if e.found[i].Path == Stdin {
+		if e.found[i].Path == Stdin || e.found[i].Err != nil {
 			continue
 		}
 		dir := filepath.Dir(clean(e.found[i].Path))
@@ -120,7 +123,7 @@ func (e *expander) nameFiles() {
 		}
 	}
 	for i := range e.found {
-		if f := &e.found[i]; f.Path != Stdin {
+		if f := &e.found[i]; f.Path != Stdin && f.Err == nil {
 			f.Shown = relative(common, clean(f.Path))
 		}
 	}
@@ -227,14 +230,25 @@ func reason(err error) error {
 
 var (
 	compressed = regexp.MustCompile(`\.(gz|zst|zstd)$`)
-	stamp      = regexp.MustCompile(`-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}(\.|$)`)
+	stamps     = []*regexp.Regexp{
+		regexp.MustCompile(`()-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}(\.|$)`),             // the collector's file exporter
+		regexp.MustCompile(`(\w\.[a-z]+)\.\d{1,3}()$`),                                   // logrotate: profile.jsonl.1
+		regexp.MustCompile(`^(.*?)[-_.](?:\d{3}|\d{6})(\.|$)`),                           // a counter: profile-000.jsonl, hashes_20251129_160000_000001.jsonl
+		regexp.MustCompile(`()[-_.]\d{4}-?\d\d-?\d\d[-_T]?\d\d[-:]?\d\d[-:]?\d\d(\.|$)`), // a date and time
+	}
+	numbered = regexp.MustCompile(`(?i)(rank|worker|tp|dp|pp|pid|proc|gpu|node|host)$`) // what is numbered is no rotation: rank-000.jsonl
 )
 
 // family is the path of an input without the stamp of its rotation (data-2022-09-14T05-02-14.173.json is data.json) and without .gz: services
 // without an instance id are told apart by it (R4.11).
 func family(shown string) string {
 	dir, name := path.Split(compressed.ReplaceAllString(shown, ""))
-	return dir + stamp.ReplaceAllString(name, "$1")
+	for _, stamp := range stamps {
+		if m := stamp.FindStringSubmatch(name); m != nil && !numbered.MatchString(m[1]) {
+			name = stamp.ReplaceAllString(name, "$1$2")
+		}
+	}
+	return dir + name
 }
 
 func (in *Input) String() string { return fmt.Sprintf("%s (%d bytes)", in.Shown, in.Size) }
