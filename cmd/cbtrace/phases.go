@@ -101,16 +101,7 @@ func (a *app) judge(c *analyze.Capture, f *captureFlags) error {
 		case in.Skipped > 0 || in.ErrorCount > 0 || in.Truncated:
 			bad++
 		}
-		for n, text := range in.Errors {
-			if n == errorsShown {
-				a.note("%s: %s more", in.File, render.Plural(in.ErrorCount-errorsShown, "problem"))
-				break
-			}
-			a.note("%s", text)
-		}
-		for _, text := range in.Notes {
-			a.note("%s: %s", in.File, text)
-		}
+		a.problems(in)
 	}
 	if foreign > foreignShown {
 		a.note("%s more that cannot be used", render.Plural(int64(foreign-foreignShown), "file"))
@@ -133,6 +124,20 @@ func (a *app) judge(c *analyze.Capture, f *captureFlags) error {
 		return fmt.Errorf("nothing could be read from %s", render.Plural(int64(len(c.Inputs)), "file"))
 	}
 	return nil
+}
+
+// problems says what was wrong with an input, and what is to be remarked.
+func (a *app) problems(in *model.InputStats) {
+	for n, text := range in.Errors {
+		if n == errorsShown {
+			a.note("%s: %s more", in.File, render.Plural(in.ErrorCount-errorsShown, "problem"))
+			break
+		}
+		a.note("%s", text)
+	}
+	for _, text := range in.Notes {
+		a.note("%s: %s", in.File, text)
+	}
 }
 
 const (

@@ -12,6 +12,7 @@ import (
 	"github.com/cbtrace/cbtrace/internal/ingest/decode"
 	"github.com/cbtrace/cbtrace/internal/ingest/jaeger"
 	"github.com/cbtrace/cbtrace/internal/ingest/jsonscan"
+	"github.com/cbtrace/cbtrace/internal/ingest/lct"
 	"github.com/cbtrace/cbtrace/internal/ingest/otlp"
 	"github.com/cbtrace/cbtrace/internal/ingest/otlpproto"
 	"github.com/cbtrace/cbtrace/internal/model"
@@ -23,11 +24,12 @@ type worker struct {
 	sink  Sink
 	err   error // of the sink
 
-	values   otlp.Decoder
-	traces   jaeger.Decoder
-	messages otlpproto.Decoder
-	frames   *zstd.Decoder
-	plain    []byte // a decompressed message
+	values     otlp.Decoder
+	traces     jaeger.Decoder
+	messages   otlpproto.Decoder
+	recordings lct.Decoder
+	frames     *zstd.Decoder
+	plain      []byte // a decompressed message
 }
 
 // flushRecords is how many records a batch gathers between the messages of a block before it is handed on.

@@ -69,6 +69,7 @@ type Report struct {
 	Notes      []string         // choices and remarks, once each
 	Truncated  bool
 	Gaps       int64 // dropped events, sequence gaps (finding capture_incomplete)
+	Sequences  Sequences
 }
 
 // Skip counts a record that could not be used, and keeps why.
@@ -129,6 +130,7 @@ func (r *Report) Merge(o *Report) {
 	r.Skipped += o.Skipped
 	r.ErrorCount += o.ErrorCount
 	r.Gaps += o.Gaps
+	r.Sequences.Merge(&o.Sequences)
 	r.Truncated = r.Truncated || o.Truncated
 	r.Problems = append(r.Problems, o.Problems...)
 	r.trim()

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"github.com/cbtrace/cbtrace/internal/analyze/inspect"
+	"github.com/cbtrace/cbtrace/internal/analyze/recording"
 	"github.com/cbtrace/cbtrace/internal/analyze/report"
 )
 
@@ -12,6 +13,7 @@ var Documents = []struct {
 }{
 	{"inspect", inspect.Document{}}, // with --all an array of these
 	{"report", report.Document{}},
+	{"lct-info", recording.Document{}},
 }
 
 // Command is the schema of the document that a command prints; nil when it prints none.

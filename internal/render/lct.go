@@ -1,0 +1,216 @@
+package render
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cbtrace/cbtrace/internal/analyze/recording"
+	"github.com/cbtrace/cbtrace/internal/model"
+)
+
+// Recordings is what LMCache recordings hold, as a page: of one everything, of several a line each and the totals; each says that every one of them
+// is shown in full after those.
+func Recordings(d *recording.Document, each bool) *Page {
+	p := &Page{}
+	if len(d.Files) == 1 {
+		recordingPage(p, &d.Files[0])
+		recordingWarnings(p, d)
+		return p
+	}
+	t := &d.Totals
+	text := fmt.Sprintf("%s, %s.", Plural(t.Files, "recording"), Plural(t.Records, "record"))
+	if t.StoreBytes.V > 0 {
+		text += fmt.Sprintf(" %s stored.", Bytes(t.StoreBytes.V))
+	}
+	p.Say(text)
+	recordingWarnings(p, d)
+	recordingFiles(p, d.Files)
+	p.Title("Records of all")
+	p.Table(callTable(t.ByQualname, nil))
+	p.Title("Batches of events of all")
+	p.Table(countTable("type/tier/backend/shared", "batches", t.Batches))
+	if servers := serverTable(d.Files, true); !each {
+		p.Title("Instances")
+		p.Table(servers)
+	}
+	if each {
+		for i := range d.Files {
+			recordingPage(p, &d.Files[i])
+		}
+	}
+	return p
+}
+
+func recordingWarnings(p *Page, d *recording.Document) {
+	p.Title("Warnings")
+	for _, w := range d.Warnings {
+		p.Item(Escape(w))
+	}
+}
+
+// recordingFiles has a row per recording.
+func recordingFiles(p *Page, files []recording.File) {
+	t := &Table{Columns: []Column{{Name: "file", Shrink: true}, {Name: "level"}, {Name: "schema", Drop: 2}, {Name: "duration", Kind: Time}, {Name: "records", Kind: Tally},
+		{Name: "skipped", Kind: Tally, Drop: 1}, {Name: "", Drop: 3}, {Name: "keys"}, {Name: "sm_config_digest", Drop: 4, Shrink: true}}}
+	for i := range files {
+		f := &files[i]
+		end := ""
+		if f.Truncated {
+			end = "truncated"
+		}
+		t.Add(Word(f.File), Word(f.Level), Word(schemaVersion(f)), KnownFloat(model.OptFloat{V: f.DurationS.V * 1e9, OK: f.DurationS.OK}), Of(f.Records), Of(f.Skipped), Word(end),
+			Word(uniqueKeys(f)), Word(orNone(f.ConfigDigest)))
+	}
+	p.Table(t)
+}
+
+// recordingPage is all of one recording, in the order of `lmcache trace info`.
+func recordingPage(p *Page, f *recording.File) {
+	p.Title(Escape(f.File))
+	t := &Table{Columns: []Column{{Name: "recording"}, {Name: "", Shrink: true}}}
+	add := func(name, value string) { t.Add(Word(name), Word(value)) }
+	add("level", f.Level)
+	add("format_version", strconv.FormatInt(f.FormatVersion, 10))
+	add("trace_schema_version", schemaVersion(f))
+	add("duration", duration(f.DurationS))
+	add("sm_config_digest", orNone(f.ConfigDigest))
+	for _, key := range sortedKeys(f.LevelMeta) {
+		add("level_meta."+key, metaText(f.LevelMeta[key]))
+	}
+	if f.LMCacheVersion != "" && f.LevelMeta["lmcache_version"] == nil {
+		add("lmcache_version", f.LMCacheVersion)
+	}
+	add("total_records", Count(f.Records))
+	if f.Skipped > 0 {
+		add("skipped", Count(f.Skipped))
+	}
+	if f.Truncated {
+		add("truncated", "yes: what came before counts")
+	}
+	add("unique keys", uniqueKeys(f))
+	p.Table(t)
+	p.Table(callTable(f.ByQualname, f.Rates))
+	if f.Lifecycle == nil {
+		return
+	}
+	p.Table(serverTable([]recording.File{*f}, false))
+	p.Table(countTable("type/tier/backend/shared", "batches", f.Batches))
+	p.Table(countTable("entries of type", "entries", f.Entries))
+	e := &Table{Columns: []Column{{Name: "events"}, {Name: ""}}}
+	e.Add(Word("store_bytes"), Word(Count(f.StoreBytes.V)+" ("+Bytes(f.StoreBytes.V)+")"))
+	e.Add(Word("entries_with_tokens"), Word(Count(f.EntriesWithTokens.V)))
+	e.Add(Word("lifecycle"), Word(fmt.Sprintf("start=%d, stop=%d", f.Lifecycle.Start, f.Lifecycle.Stop)))
+	if f.LostBatches.V > 0 {
+		e.Add(Word("lost batches"), Word(Count(f.LostBatches.V)))
+	}
+	p.Table(e)
+}
+
+// callTable has a row per qualname, most frequent first. The class that calls of the storage manager share is in the heading.
+func callTable(counts map[string]int64, rates map[string]model.OptFloat) *Table {
+	class, rows := "", recording.Sorted(counts)
+	for i, r := range rows {
+		at := strings.LastIndex(r.Name, manager)
+		if at < 0 || i > 0 && class != r.Name[:at+len(manager)] {
+			class = ""
+			break
+		}
+		class = r.Name[:at+len(manager)]
+	}
+	name := "qualname"
+	if class != "" {
+		name = "call of " + strings.TrimSuffix(manager, ".")
+	}
+	t := &Table{Columns: []Column{{Name: name, Shrink: true}, {Name: "records", Kind: Tally}}}
+	if rates != nil {
+		t.Columns = append(t.Columns, Column{Name: "per s", Kind: Ratio})
+	}
+	for _, r := range rows {
+		cells := []Cell{Word(strings.TrimPrefix(r.Name, class)), Of(r.N)}
+		if rates != nil {
+			cells = append(cells, KnownFloat(rates[r.Name]))
+		}
+		t.Add(cells...)
+	}
+	return t
+}
+
+const manager = "StorageManager."
+
+func countTable(name, what string, counts map[string]int64) *Table {
+	t := &Table{Columns: []Column{{Name: name, Shrink: true}, {Name: what, Kind: Tally}}}
+	for _, r := range recording.Sorted(counts) {
+		t.Add(Word(r.Name), Of(r.N))
+	}
+	return t
+}
+
+// serverTable has a row per instance and file.
+func serverTable(files []recording.File, named bool) *Table {
+	t := &Table{Columns: []Column{{Name: "instance"}, {Name: "restarts", Kind: Tally}, {Name: "incarnations", Drop: 1, Shrink: true}}}
+	if named {
+		t.Columns = slices.Insert(t.Columns, 1, Column{Name: "file", Shrink: true})
+	}
+	for i := range files {
+		for _, in := range files[i].Instances {
+			var runs []string
+			for _, n := range in.Incarnations {
+				runs = append(runs, strconv.FormatInt(n, 10))
+			}
+			cells := []Cell{Word(in.ID), Of(in.Restarts), Word(strings.Join(runs, ", "))}
+			if named {
+				cells = slices.Insert(cells, 1, Word(files[i].File))
+			}
+			t.Add(cells...)
+		}
+	}
+	return t
+}
+
+func schemaVersion(f *recording.File) string {
+	if !f.SchemaVersion.OK {
+		return Unknown
+	}
+	return strconv.FormatInt(f.SchemaVersion.V, 10)
+}
+
+// duration has milliseconds, as upstream prints it.
+func duration(s model.OptFloat) string {
+	if !s.OK {
+		return Unknown
+	}
+	return strconv.FormatFloat(s.V, 'f', 3, 64) + " s"
+}
+
+func uniqueKeys(f *recording.File) string {
+	switch n := f.UniqueKeys; {
+	case !n.OK:
+		return Unknown
+	case f.UniqueKeysError.OK:
+		return fmt.Sprintf("%s ± %s", Count(n.V), percent(f.UniqueKeysError.V, 1)+" %")
+	default:
+		return Count(n.V)
+	}
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "(none)"
+	}
+	return s
+}
+
+// metaText is a value of level_meta: texts as they are, others as JSON.
+func metaText(v any) string {
+	if s, ok := v.(string); ok {
+		return s
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return Unknown
+	}
+	return string(b)
+}
