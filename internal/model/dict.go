@@ -37,6 +37,10 @@ type File struct {
 	Path    string      // as outputs show it
 	Lines   bool        // positions are line numbers from 1; otherwise byte offsets after decompression
 	Refused atomic.Bool // set while reading: no record of it counts (R4.12)
+
+	// Divisor is set while reading when the times of its lines turned out to be on a clock without an epoch although their numbers looked absolute:
+	// what their starts are to be divided by then, 1 for nothing. 0: they are as they were read (R4.12).
+	Divisor atomic.Int64
 }
 
 // A Dict holds the names of one capture, shared by all its records: strings, resources, processes, files.

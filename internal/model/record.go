@@ -27,6 +27,16 @@ const (
 	RecordNoEnd                              // a line without a duration
 )
 
+// RecordHashes is RecordLine and RecordPoint together: a lookup-hash line. It is a point, and its request_id is a weak key (R4.1): it alone makes no request.
+const RecordHashes = RecordLine | RecordPoint
+
+// Lookup-hash lines (CONTRACT-lmcache 5.1), which readers keep with KeepAll alone: points of this name with the hashes of the chunks that a lookup asked for,
+// in lower-case hex with a space between two.
+const (
+	LookupHashes = "lookup_hashes"
+	ChunkHashes  = "chunk_hashes"
+)
+
 // A Record is one span, profile line or LCT record as a reader saw it, in base units (ns). It holds no pointers:
 // names are ids of the Dict, texts and attributes ranges of its Batch.
 type Record struct {

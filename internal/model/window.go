@@ -92,7 +92,7 @@ func (b *Builder) findTransparent(r *Request) {
 		s.Flags &^= FlagTransparent
 	}
 	for _, s := range r.Spans {
-		if s != root && (s.ServerRoot() || !s.Known() && s.Edge == EdgeAdopted && r.RealRoot()) {
+		if s != root && (s.ServerRoot() || !s.Known() && s.Edge == EdgeAdopted && r.RealRoot() && !s.IsPoint()) {
 			mark(s)
 		}
 	}
@@ -107,7 +107,7 @@ func (b *Builder) findTransparent(r *Request) {
 			continue
 		}
 		for _, k := range s.Kids {
-			if !k.Known() && k != root {
+			if !k.Known() && k != root && !k.IsPoint() {
 				mark(k)
 			}
 		}

@@ -62,6 +62,15 @@ func (d *decoder) content(s *model.Span, e *entry, id string, meta byte, c curso
 	if d.ress > 0 {
 		s.Proc = d.dict.Res(b.res).Proc
 	}
+	if s.Line {
+		if div := d.dict.File(e.file).Divisor.Load(); div != 0 { // R4.12: its clock has no epoch after all
+			h.flags |= model.RecordUnanchored
+			if s.RawEnd != 0 {
+				s.RawEnd -= s.RawStart - s.RawStart/model.Time(div)
+			}
+			s.RawStart /= model.Time(div)
+		}
+	}
 	d.classify(s, h.flags)
 	for ; b.attrs > 0 && !c.bad; b.attrs-- {
 		key, v, text := c.attr()

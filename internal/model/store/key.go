@@ -105,7 +105,8 @@ func selectKey(b *model.Batch, r *model.Record, stage model.Stage, scoped, lm bo
 	}
 	filled := func(i int) bool { return i != 0 && attrs[i-1].Len != 0 }
 	record := r.Flags&(model.RecordLine|model.RecordPoint) != 0
-	known := record || stage != model.StageNone && !scoped
+	hashes := r.Flags&model.RecordHashes == model.RecordHashes // names a request, but makes none
+	known := record && !hashes || stage != model.StageNone && !scoped
 
 	sel := selection{resolved: at[slotResolved]}
 	if filled(at[slotSession]) {
