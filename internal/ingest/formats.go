@@ -34,6 +34,8 @@ type verdict struct {
 var formats = []format{
 	{sniffLCT, cutLCT, (*worker).recording, false},
 	{sniffFramedZstd, cutMessages(be32), (*worker).framedZstd, true},
+	{sniffProfile, cutJSON, (*worker).lines, true},
+	{sniffHashes, cutJSON, (*worker).hashes, true},
 	{sniffValues, cutJSON, (*worker).json, true},
 	{sniffBE32, cutMessages(be32), framed(be32), false},
 	{sniffVarint, cutMessages(varint), framed(varint), false},
@@ -89,7 +91,7 @@ func sniffValues(src *source) verdict {
 	if !begins && bytes.IndexByte(text, 0) >= 0 {
 		return verdict{}
 	}
-	k, keys := sniffJSON(text)
+	k, keys := src.values()
 	switch {
 	case k != nil && k.read:
 		return verdict{ok: true, name: k.name}

@@ -1,9 +1,11 @@
 package ingest
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/cbtrace/cbtrace/internal/ingest/jsonscan"
+	"github.com/cbtrace/cbtrace/internal/ingest/profile"
 )
 
 // A kind is what a JSON value turns out to be, by its keys.
@@ -17,7 +19,9 @@ type kind struct {
 // kinds are tried from top to bottom; the first that matches a value is it.
 var kinds = []kind{
 	{"otlp-json", "OTLP JSON", isOTLP, true},
-	{"jaeger-json", "Jaeger JSON", func(v *shape) bool { return v.any("data") || v.all("traceID", "spans") || v.all("spans", "processes") }, true},
+	{"jaeger-json", "Jaeger JSON", func(v *shape) bool {
+		return v.any("data") && !isProfile(v) || v.all("traceID", "spans") || v.all("spans", "processes")
+	}, true},
 	{"jaeger-proto-json", "Jaeger's model as protobuf JSON", func(v *shape) bool { return v.any("spans") && v.only("spans", "processMap", "warnings") }, true},
 	{"lookup-hashes", "lookup hashes", func(v *shape) bool { return v.any("chunk_hashes") }, false},
 	{"jaeger-json", "documents of Jaeger's Elasticsearch store", func(v *shape) bool { return v.any("_source") || v.all("traceID", "spanID", "operationName") }, true},
@@ -43,17 +47,14 @@ func isOTLP(v *shape) bool {
 }
 
 // isProfile: a line has a name and a time (VOCABULARY 4).
-func isProfile(v *shape) bool {
-	return v.any("name", "span", "event", "op", "qualname", "stage") &&
-		v.any("ts", "timestamp", "t", "t0", "start", "start_ts", "start_time", "t_wall", "end", "end_ts", "t1", "end_time",
-			"dur", "duration", "elapsed", "dur_ms", "duration_ms", "latency_ms", "ms", "elapsed_ms", "dur_us", "dur_ns", "elapsed_s", "duration_s")
-}
+func isProfile(v *shape) bool { return v.lines.Match(v.keys) }
 
 // A shape is what the kind of a value is told by: the keys of an object (of those in "trace", "result" and "error" too, with a dot), of an
 // array those of its first element.
 type shape struct {
 	keys  []string
 	empty bool // no object, or one without keys
+	lines *profile.Keys
 }
 
 const (
@@ -74,8 +75,8 @@ func (v *shape) only(keys ...string) bool {
 }
 
 // shapeOf reads the value at the scanner. What is cut or broken has the shape of what could be read.
-func shapeOf(s *jsonscan.Scanner) shape {
-	var v shape
+func shapeOf(s *jsonscan.Scanner, lines *profile.Keys) shape {
+	v := shape{lines: lines}
 	if s.Kind() == jsonscan.Array {
 		s.Array()
 		for n := 0; s.Elem(); n++ {
@@ -119,15 +120,24 @@ func kindOf(v *shape) *kind {
 	return nil
 }
 
+// values is the kind of the JSON values in the first bytes of an input; without any that is known, the keys of the first.
+func (src *source) values() (*kind, []string) {
+	if !src.sniffed {
+		src.sniffed = true
+		src.kind, src.seen = sniffJSON(bytes.TrimPrefix(src.head, bom), src.keys)
+	}
+	return src.kind, src.seen
+}
+
 // sniffJSON tells the kind of the JSON values in the first bytes of an input. One that can be read counts for more than others before it:
 // logs, or lines of another program, may stand in between.
-func sniffJSON(head []byte) (first *kind, keys []string) {
+func sniffJSON(head []byte, lines *profile.Keys) (first *kind, keys []string) {
 	var s jsonscan.Scanner
 	s.Reset(head)
 	for s.More() {
 		start := s.Pos()
 		if k := s.Kind(); k == jsonscan.Object || k == jsonscan.Array {
-			v := shapeOf(&s)
+			v := shapeOf(&s, lines)
 			k := kindOf(&v)
 			if k != nil && (first == nil || k.read) {
 				first = k

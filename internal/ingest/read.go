@@ -11,20 +11,31 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/cbtrace/cbtrace/internal/ingest/decode"
 	"github.com/cbtrace/cbtrace/internal/ingest/jaeger"
 	"github.com/cbtrace/cbtrace/internal/ingest/lct"
 	"github.com/cbtrace/cbtrace/internal/ingest/otlp"
+	"github.com/cbtrace/cbtrace/internal/ingest/profile"
 	"github.com/cbtrace/cbtrace/internal/model"
 )
 
 // Options say how inputs are read. The zero value is what report wants.
 type Options struct {
-	KeepAll       bool // keep attributes outside the table too (inspect)
-	ShowSensitive bool // keep the values of secret keys (R3.6)
-	Jobs          int  // goroutines that decode; 0: one per processor
+	KeepAll       bool          // keep attributes outside the table too (inspect)
+	ShowSensitive bool          // keep the values of secret keys (R3.6)
+	Jobs          int           // goroutines that decode; 0: one per processor
+	ProfileKeys   *profile.Keys // what the keys of profile lines mean (--profile-map); nil: as assumed
+	Now           time.Time     // the present, by which absolute times are told where there are no spans (R4.12); zero: now
 	Progress      *Progress
+}
+
+func (o *Options) now() time.Time {
+	if o.Now.IsZero() {
+		return time.Now()
+	}
+	return o.Now
 }
 
 // Progress tells how far reading has come, while it goes on.
@@ -49,7 +60,7 @@ func (s *Set) Read(ctx context.Context, d *model.Dict, opt Options, newSink func
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r := &reader{set: s, ctx: ctx, tasks: make(chan task, jobs), free: make(chan []byte, 2*jobs)}
+	r := &reader{set: s, keys: opt.ProfileKeys, spans: days{}, ctx: ctx, tasks: make(chan task, jobs), free: make(chan []byte, 2*jobs)}
 	if opt.Progress != nil {
 		r.bytes = &opt.Progress.Bytes
 	}
@@ -67,10 +78,13 @@ func (s *Set) Read(ctx context.Context, d *model.Dict, opt Options, newSink func
 		close(r.tasks)
 	}()
 	for range jobs {
-		w := &worker{batch: model.NewBatch(d, opt.KeepAll), sink: newSink()}
+		w := &worker{batch: model.NewBatch(d, opt.KeepAll), sink: newSink(), spans: days{}}
 		w.batch.ShowSensitive = opt.ShowSensitive
 		workers.Go(func() {
 			err := r.work(w, opt.Progress)
+			r.mu.Lock()
+			r.spans.merge(w.spans)
+			r.mu.Unlock()
 			if e := w.sink.Close(); err == nil {
 				err = e
 			}
@@ -85,6 +99,7 @@ func (s *Set) Read(ctx context.Context, d *model.Dict, opt Options, newSink func
 	}
 	stats := make([]model.InputStats, len(r.files))
 	for i, f := range r.files {
+		f.finish(r.spans, opt.now())
 		stats[i] = f.stats()
 	}
 	return stats, nil
@@ -97,6 +112,7 @@ type file struct {
 	dict   *model.File
 	family string
 	format *format
+	plan   *profile.Plan // of profile lines
 
 	mu      sync.Mutex
 	rep     decode.Report
@@ -121,6 +137,9 @@ type reader struct {
 	next  atomic.Int64
 	tasks chan task
 	free  chan []byte // memory of blocks that were decoded
+	keys  *profile.Keys
+	mu    sync.Mutex
+	spans days
 }
 
 // run reads one file after the other.
@@ -143,6 +162,7 @@ func (r *reader) read(f *file) {
 		return
 	}
 	defer src.close()
+	src.keys = r.keys
 	format, v := find(src)
 	if format == nil || v.refused != nil || v.unread != "" {
 		if rep.Bytes = f.in.Size; rep.Bytes < 0 {
@@ -158,6 +178,9 @@ func (r *reader) read(f *file) {
 	f.format, f.dict.Lines = format, format.lines
 	f.name = v.name + src.suffix
 	cut := format.cut(src)
+	if v.name == "cb-profile" {
+		cut = f.look(cut, src.keys, r.buffer)
+	}
 	for first := true; ; first = false {
 		b, err := cut(r.buffer())
 		if err != nil {
@@ -219,6 +242,7 @@ func (r *reader) work(w *worker, p *Progress) error {
 			return w.err
 		}
 		rep = decode.Report{}
+		w.plan = t.file.plan
 		t.file.format.decode(w, decode.Block{File: t.file.id, Path: t.file.in.Shown, Family: t.file.family, Data: t.block.data, Line: t.block.line, Offset: t.block.offset}, &rep)
 		if t.first {
 			t.file.named(w.names())

@@ -12,6 +12,8 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/cbtrace/cbtrace/internal/ingest/profile"
 )
 
 const (
@@ -24,14 +26,19 @@ const (
 type source struct {
 	file   io.Reader // as it lies on disk, counted
 	closer []func()
-	r      io.Reader // the rest, after head
-	head   []byte    // the first bytes of the content
-	whole  bool      // head is all of it
-	suffix string    // +gzip, +zstd
-	size   int64     // of the file, -1 when unknown
-	plain  bool      // nothing was taken off: offsets are those of the file
-	block  int       // bytes of a block
-	broken error     // why it broke off
+	r      io.Reader     // the rest, after head
+	head   []byte        // the first bytes of the content
+	whole  bool          // head is all of it
+	suffix string        // +gzip, +zstd
+	size   int64         // of the file, -1 when unknown
+	plain  bool          // nothing was taken off: offsets are those of the file
+	block  int           // bytes of a block
+	broken error         // why it broke off
+	keys   *profile.Keys // of profile lines; nil: as assumed
+
+	sniffed bool // kind is what values found
+	kind    *kind
+	seen    []string
 }
 
 // counter counts what is read.

@@ -15,6 +15,7 @@ import (
 	"github.com/cbtrace/cbtrace/internal/ingest/lct"
 	"github.com/cbtrace/cbtrace/internal/ingest/otlp"
 	"github.com/cbtrace/cbtrace/internal/ingest/otlpproto"
+	"github.com/cbtrace/cbtrace/internal/ingest/profile"
 	"github.com/cbtrace/cbtrace/internal/model"
 )
 
@@ -22,11 +23,15 @@ import (
 type worker struct {
 	batch *model.Batch
 	sink  Sink
+	spans days
 	err   error // of the sink
 
 	values     otlp.Decoder
 	traces     jaeger.Decoder
 	messages   otlpproto.Decoder
+	profile    profile.Decoder
+	lookups    profile.HashDecoder
+	plan       *profile.Plan // of the input whose block is decoded, where it holds profile lines
 	recordings lct.Decoder
 	frames     *zstd.Decoder
 	plain      []byte // a decompressed message
@@ -38,6 +43,7 @@ const flushRecords = 1 << 14
 // flush hands the batch on.
 func (w *worker) flush() {
 	if len(w.batch.Records) > 0 && w.err == nil {
+		w.spans.addBatch(w.batch)
 		w.err = w.sink.Add(w.batch)
 	}
 	w.batch.Reset()
@@ -82,7 +88,7 @@ func foreign(blk decode.Block, rep *decode.Report) int {
 	}
 	var s jsonscan.Scanner
 	s.Reset(data)
-	v := shapeOf(&s)
+	v := shapeOf(&s, nil)
 	if err := s.Err(); err != nil {
 		if errors.Is(err, jsonscan.ErrEnd) {
 			rep.Truncated, err = true, decode.ErrTruncated
