@@ -57,7 +57,7 @@ func unknown(src *source) error {
 	text := bytes.TrimPrefix(src.head, bom)
 	switch trimmed := bytes.TrimSpace(text); {
 	case src.broken != nil:
-		return src.broken
+		return src.why()
 	case len(src.head) == 0:
 		return errors.New("empty")
 	case len(trimmed) == 0:

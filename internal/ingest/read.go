@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -201,12 +200,9 @@ func (r *reader) read(f *file) {
 
 // report says how the input ended, once all of it was read.
 func (src *source) report(in *Input, rep *decode.Report) {
-	if err := src.broken; err != nil {
+	if src.broken != nil {
 		rep.Truncated = true
-		if errors.Is(err, io.ErrUnexpectedEOF) {
-			err = fmt.Errorf("%s: ends in the middle (%d bytes read)", cmp.Or(src.suffix, "file"), rep.Bytes)
-		}
-		rep.Problem(0, nowhere, err)
+		rep.Problem(0, nowhere, src.why())
 	}
 	if in.Size >= 0 && rep.Bytes < in.Size && src.broken == nil {
 		rep.Truncated = true

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync/atomic"
 
 	"github.com/klauspost/compress/gzip"
@@ -150,6 +151,16 @@ func (src *source) layer(r io.Reader, suffix string) {
 	src.r, src.suffix, src.plain = r, suffix+src.suffix, false
 	src.peek()
 }
+
+// why is why the input broke off.
+func (src *source) why() error {
+	if errors.Is(src.broken, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("%s: %w", strings.TrimPrefix(src.suffix, "+"), errCut)
+	}
+	return reason(src.broken)
+}
+
+var errCut = errors.New("ends in the middle")
 
 func (src *source) fail(err error) {
 	src.broken, src.head, src.whole = err, nil, true
