@@ -195,6 +195,9 @@ func (b *Builder) pairSightings(r *Request) {
 			continue
 		}
 		f.span.Mark = 2
+		if f.span.Proc != f.line.Proc {
+			r.Votes = append(r.Votes, Vote{r.LineProcess(f.line), f.span.Proc})
+		}
 		f.span.pair(f.line)
 		r.StagePaired[f.span.Stage]++
 	}

@@ -34,6 +34,9 @@ func (b *Builder) Link(r *Request, hash uint64, clock Clock, opt LinkOptions) {
 	for _, s := range r.Spans {
 		s.Parent, s.Kids, s.Steps, s.Edge = nil, s.Kids[:0], s.Steps[:0], EdgeNone
 		s.Fit, s.Blocking, s.Self, s.Critical = 0, false, 0, 0
+		if s.Line {
+			s.Proc = clock.Process(r, s)
+		}
 	}
 	if !opt.KeepShutdown {
 		b.markShutdowns(r, hash, clock)

@@ -48,6 +48,24 @@ type Request struct {
 	DuplicateRoot bool                                    // R4.22
 	StageSeen     struct{ Spans, Lines [NumStages]int32 } // sightings by source, before dual sightings were paired (finding dual_mismatch)
 	StagePaired   [NumStages]int32
+	Votes         []Vote // of what was seen as a span and as lines (R4.10), in no order
+}
+
+// A LineProcess is a process as profile lines tell it: where they lie (R4.11) and their pid; the lines of one file are on one clock, whatever their pids.
+type LineProcess struct {
+	Proc ProcID
+	PID  int64 // 0: unsaid
+}
+
+// LineProcess is the process of a span that is a profile line.
+func (r *Request) LineProcess(s *Span) LineProcess {
+	return LineProcess{s.Proc, r.Dict.Res(s.Res).PID}
+}
+
+// A Vote says that lines of a process were seen as spans of another: they are one (R4.11).
+type Vote struct {
+	Lines LineProcess
+	Span  ProcID
 }
 
 // Window is the length of the window in ns: the latency (R4.26).
@@ -66,6 +84,8 @@ type Clock interface {
 	Shift(from, to ProcID, at Time) (shift, uncertainty time.Duration, ok bool)
 	// Routed reports whether a process has a route to any other.
 	Routed(p ProcID) bool
+	// Process is the process of a span: of a profile line the instance that its process turned out to be, where it did (R4.11).
+	Process(r *Request, s *Span) ProcID
 	// Shutdown reports whether a span of the request with this id was ended because its process was stopped (R4.30);
 	// retrieved says that a retrieve of the request began inside it. Times are raw.
 	Shutdown(s *Span, requestHash uint64, retrieved bool) bool
@@ -81,6 +101,9 @@ func (NoClock) Shift(from, to ProcID, at Time) (time.Duration, time.Duration, bo
 
 // Routed is false.
 func (NoClock) Routed(ProcID) bool { return false }
+
+// Process is the process that the span's file tells.
+func (NoClock) Process(_ *Request, s *Span) ProcID { return s.Proc }
 
 // Shutdown is false.
 func (NoClock) Shutdown(*Span, uint64, bool) bool { return false }

@@ -105,8 +105,9 @@ type shifts struct {
 func (c shifts) Shift(from, to ProcID, _ Time) (d, u time.Duration, ok bool) {
 	return time.Duration(c.by[c.d.Proc(from).Name] - c.by[c.d.Proc(to).Name]), time.Duration(c.u), true
 }
-func (c shifts) Routed(ProcID) bool                { return true }
-func (c shifts) Shutdown(*Span, uint64, bool) bool { return false }
+func (c shifts) Routed(ProcID) bool                 { return true }
+func (c shifts) Process(_ *Request, s *Span) ProcID { return s.Proc }
+func (c shifts) Shutdown(*Span, uint64, bool) bool  { return false }
 
 // tree shows each span as `id<parent edge flags`, in order of id; made-up spans by their id.
 func tree(r *Request) string {

@@ -33,6 +33,7 @@ var (
 //	llm_request         first, last
 //	days                first, last − first, instants
 //	traces              bound (8 bytes), marked ones (see appendTraces)
+//	votes               see appendVotes
 //	samples             bound (8 bytes), then per process pair: a, b, bound (8 bytes), pairs (see appendPair)
 const (
 	magic   = "cbtrace survey\n"
@@ -69,6 +70,7 @@ func (v *Survey) Write(w io.Writer) error {
 		e.uvarint(uint64(g.n))
 	}
 	e.appendTraces(v)
+	e.appendVotes(v.votes)
 	e.fixed(v.bound)
 	e.uvarint(uint64(len(v.samples)))
 	for _, pp := range e.pairsInOrder(v.samples) {
@@ -108,6 +110,12 @@ func (v *Survey) newEncoder() *encoder {
 	}
 	for stage := range v.allSeries() {
 		e.stages[stage] = 0
+	}
+	for lines, of := range v.votes {
+		e.procs[lines.Proc] = 0
+		for instance := range of {
+			e.procs[instance] = 0
+		}
 	}
 	for pp, s := range v.samples {
 		e.procs[pp.a], e.procs[pp.b] = 0, 0
@@ -411,6 +419,7 @@ func (d *decoder) survey(dict *model.Dict) *Survey {
 		v.extent.join(dayOf(g.first), g)
 	}
 	d.traces(v)
+	d.votes(v)
 	v.bound = d.fixed()
 	for range d.count(11) {
 		a, b := place(d, d.procs), place(d, d.procs)

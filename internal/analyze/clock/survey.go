@@ -10,6 +10,7 @@
 //	corridor.go  all lines that no bound contradicts
 //	estimate.go  offset and drift of two clocks (R5.2–R5.4)
 //	table.go     routes between processes (R5.5), the clock section (R5.8)
+//	votes.go     which instance the process of profile lines is (R4.11)
 //	shutdown.go  spans that ended because their process was stopped (R4.30)
 //	extent.go    the range of the capture (R8.8)
 //	file.go      a survey as bytes
@@ -42,6 +43,10 @@ type Survey struct {
 	extent   extent
 	leaked   map[model.TraceID]uint64 // traces with unrelated keys: hash of the trace id
 	leakedTo uint64                   // the largest hash that is still taken
+
+	votes  ballot // which instances profile lines are of (R4.11)
+	voters []voter
+	voted  []model.Vote
 }
 
 // A procPair names two processes, a the one whose name comes first.
@@ -102,7 +107,7 @@ func (m *modelNames) merge(o modelNames) {
 
 // NewSurvey returns an empty survey of a capture whose names are in d.
 func NewSurvey(d *model.Dict) *Survey {
-	return &Survey{dict: d, samples: map[procPair]*sample{}, bound: ^uint64(0), leakedTo: ^uint64(0)}
+	return &Survey{dict: d, samples: map[procPair]*sample{}, votes: ballot{}, bound: ^uint64(0), leakedTo: ^uint64(0)}
 }
 
 // Add takes in a cleaned request (R4.7–R4.10: no copies, raw times). It need not be linked and is not changed.
@@ -111,6 +116,7 @@ func (v *Survey) Add(r *model.Request) {
 	v.requests.Add(hash)
 	v.addSpans(r.Spans, hash, true)
 	v.addPairs(r)
+	v.addVotes(r)
 }
 
 // AddProcessSpans takes in spans that belong to no request but to their process (R4.5, R4.6).
@@ -248,6 +254,7 @@ func (v *Survey) Merge(o *Survey) {
 		v.llm.add(o.llm.first, o.llm.last)
 	}
 	v.extent.merge(&o.extent)
+	v.votes.merge(o.votes)
 	v.leakedTo = min(v.leakedTo, o.leakedTo)
 	for t := range o.leaked {
 		v.MarkUnrelated(t)

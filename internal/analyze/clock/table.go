@@ -32,6 +32,9 @@ type Table struct {
 	ranged    bool
 	leaked    map[model.TraceID]uint64
 
+	instances map[model.LineProcess]model.ProcID // of profile lines (R4.11)
+	shared    map[model.ProcID]model.ProcID      // by process: the one by whose name the clock goes that it shares
+
 	mu    sync.RWMutex
 	trees map[model.ProcID]map[model.ProcID]hop
 }
@@ -73,7 +76,8 @@ func (v *Survey) Finish(opt Options) *Table {
 			t.stops.procs[id] = stopOf(&p.server)
 		}
 	}
-	for pp, s := range v.samples {
+	t.elect(v.votes)
+	for pp, s := range t.clocks(v) {
 		pairs := slices.DeleteFunc(slices.Clone(s.pairs), func(p pair) bool {
 			x := p.suspect
 			return x != nil && t.stops.ended(x.proc, x.stage, x.end, x.dur, x.request, x.retrieved)
@@ -137,12 +141,15 @@ func (t *Table) link() {
 }
 
 // Routed reports whether the clock of a process is known against any other (R5.5).
-func (t *Table) Routed(p model.ProcID) bool { return int(p) < len(t.steps) && len(t.steps[p]) > 0 }
+func (t *Table) Routed(p model.ProcID) bool {
+	p = t.clock(p)
+	return int(p) < len(t.steps) && len(t.steps[p]) > 0
+}
 
 // Shift is what must be added to an instant of process from, near at on its own clock, to read it on the clock of process to, and how far
 // that may be wrong: the sum along the route of least uncertainty (R5.5). Without a route it is 0 and ok is false.
 func (t *Table) Shift(from, to model.ProcID, at model.Time) (shift, uncertainty time.Duration, ok bool) {
-	if from == to {
+	if from, to = t.clock(from), t.clock(to); from == to {
 		return 0, 0, true
 	}
 	if !t.Routed(from) || !t.Routed(to) {
@@ -303,7 +310,21 @@ func (t *Table) Against(reference model.ProcID, processes []model.ProcID) []Row 
 	return rows
 }
 
-func (t *Table) against(p, reference model.ProcID) Row {
+func (t *Table) against(process, reference model.ProcID) Row {
+	row := t.route(t.clock(process), t.clock(reference))
+	row.Process, row.Reference = process, reference
+	return row
+}
+
+// route is the row of two clocks.
+func (t *Table) route(p, reference model.ProcID) Row {
+	if p == reference { // shared
+		row := Row{Offset: model.Some(0)}
+		if !t.opt.NoSkew {
+			row.Uncertainty, row.Basis = model.Some(0), BasisZero
+		}
+		return row
+	}
 	direct := t.between(p, reference)
 	first, routed := hop{}, false
 	if t.Routed(p) && t.Routed(reference) {
@@ -332,8 +353,10 @@ func (t *Table) against(p, reference model.ProcID) Row {
 	return row
 }
 
-// between is the estimate of two processes, nil where no pair joins them.
-func (t *Table) between(p, q model.ProcID) *estimate { return t.byPair[procPair{p, q}] }
+// between is the estimate of the clocks of two processes, nil where no pair joins them.
+func (t *Table) between(p, q model.ProcID) *estimate {
+	return t.byPair[procPair{t.clock(p), t.clock(q)}]
+}
 
 // row is an estimate as a line, read from one of its processes to the other.
 func (t *Table) row(e *estimate, process, reference model.ProcID) Row {
@@ -393,7 +416,7 @@ func (c *Checker) Disagreeing(r *model.Request) int {
 			continue
 		}
 		if e := c.table.between(f.client.Proc, f.server.Proc); e != nil {
-			if p := newPair(f, f.server.Proc == e.a); e.contradicts(&p) {
+			if p := newPair(f, c.table.clock(f.server.Proc) == e.a); e.contradicts(&p) {
 				n++
 			}
 		}
