@@ -38,10 +38,14 @@ func (c *Capture) Aggregate(ctx context.Context, opt report.Options) (*report.Ag
 func (c *Capture) Facts() *report.Capture {
 	start, end, _ := c.Table.Range()
 	_, _, llm := c.Table.LLMStarts()
-	return &report.Capture{
-		Inputs: c.Inputs, Start: start, End: end, Survey: c.Survey, Clock: c.clockRows(c.Table.Clocks()),
-		Unattributed: c.Summary.Unattributed, Disagree: int64(len(c.Table.Disagreeing())), LLM: llm,
+	f := &report.Capture{
+		Inputs: c.Inputs, Start: start, End: end, Survey: c.SurveyKind(), SurveyHash: c.surveyHash, Clock: c.clockRows(c.Table.Clocks()),
+		Unattributed: c.Summary.Unattributed, LLM: llm, Analysis: c.opt.analysis(),
 	}
+	for _, p := range c.Table.Disagreeing() {
+		f.Disagreeing = append(f.Disagreeing, c.Dict.Proc(p).Name)
+	}
+	return f
 }
 
 // Report is the report of the whole capture.

@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"runtime"
@@ -8,7 +9,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cespare/xxhash/v2"
+
 	"github.com/cbtrace/cbtrace/internal/analyze/clock"
+	"github.com/cbtrace/cbtrace/internal/analyze/finding"
+	"github.com/cbtrace/cbtrace/internal/analyze/report"
 	"github.com/cbtrace/cbtrace/internal/model"
 	"github.com/cbtrace/cbtrace/internal/model/store"
 )
@@ -24,9 +29,25 @@ type Options struct {
 	KeepShutdown bool
 	Deadline     time.Duration // 0: finding.DefaultDeadline
 	Since, Until When          // select requests by window start
+	Where        Filter        // select requests by what they are; nil: all
 
 	Surveys   []io.Reader // tables to use instead of surveying (R2.2)
 	SurveyOut io.Writer   // where the table goes
+}
+
+// A Filter selects requests (package where). Any number of goroutines may ask it.
+type Filter interface {
+	Match(*model.Request, *model.Row) bool
+	String() string // two filters with one text select the same
+}
+
+// analysis are the options that saved reports must have in common to be added up.
+func (o *Options) analysis() report.Analysis {
+	a := report.Analysis{Key: o.Key.String(), NoSkew: o.NoSkew, KeepShutdown: o.KeepShutdown, Deadline: cmp.Or(o.Deadline, finding.DefaultDeadline)}
+	if o.Where != nil {
+		a.Where = o.Where.String()
+	}
+	return a
 }
 
 func (o *Options) jobs() int {
@@ -42,17 +63,19 @@ type Capture struct {
 	Inputs  []model.InputStats // by path
 	Table   *clock.Table
 	Summary store.Summary
-	Survey  string // whole, given (OUTPUT report: survey)
+	Survey  string // whole, given; SurveyKind is what a report says
 
-	opt   Options
-	store *store.Store
+	opt        Options
+	store      *store.Store
+	surveyHash uint64                         // XXH64 of the table that was given
+	analysed   struct{ n, sum atomic.Uint64 } // requests, and the sum of the hashes of their ids, as clock.Requests
 }
 
 // Open reads an input, finds the request of every record and surveys all requests. A given survey table takes the place of the survey.
 func Open(ctx context.Context, read Read, opt Options) (c *Capture, err error) {
 	d := model.NewDict()
 	c = &Capture{Dict: d, opt: opt, Survey: "whole"}
-	c.store = store.New(d, store.Config{Memory: opt.Memory, TempDir: opt.TempDir, KeyMode: opt.Key})
+	c.store = store.New(d, store.Config{Memory: opt.Memory, TempDir: opt.TempDir, KeyMode: opt.Key, Jobs: opt.jobs()})
 	defer func() {
 		if err != nil {
 			c.Close()
@@ -90,6 +113,11 @@ func (c *Capture) survey(ctx context.Context) error {
 			}
 			whole.Merge(s)
 		}
+		h := xxhash.New()
+		if err := whole.Write(h); err != nil {
+			return err
+		}
+		c.surveyHash = h.Sum64()
 	} else {
 		surveys := make([]*clock.Survey, c.opt.jobs())
 		err := c.partitions(ctx, func(worker int) func(*model.Request) error {
@@ -118,6 +146,14 @@ func (c *Capture) survey(ctx context.Context) error {
 	}
 	c.Table = whole.Finish(clock.Options{NoSkew: c.opt.NoSkew})
 	return nil
+}
+
+// SurveyKind says what the clocks come from: a table that was made from these very requests is a survey of the whole, wherever it was kept.
+func (c *Capture) SurveyKind() string {
+	if (c.Table.Requests() == clock.Requests{N: c.analysed.n.Load(), Sum: c.analysed.sum.Load()}) {
+		return "whole"
+	}
+	return c.Survey
 }
 
 // partitions gives every grouped request of the capture to one of the workers, partition by partition. start is called once per worker, before any work.
@@ -163,13 +199,17 @@ func (c *Capture) Interval() (since, until model.Time, ok bool) {
 // rows analyses every request that is selected and gives its row to the worker's function. The row is good until the function returns.
 func (c *Capture) rows(ctx context.Context, start func(worker int) func(*analyzer, *model.Row) error) error {
 	since, until, _ := c.Interval()
+	c.analysed.n.Store(0)
+	c.analysed.sum.Store(0)
 	return c.partitions(ctx, func(worker int) func(*model.Request) error {
 		a := newAnalyzer(c.Table, &c.opt)
 		fn := start(worker)
 		return func(g *model.Request) error {
 			for _, r := range a.builder.Clean(g) {
 				row := a.analyse(r)
-				if row.Start < since || row.Start >= until {
+				c.analysed.n.Add(1)
+				c.analysed.sum.Add(row.Hash)
+				if row.Start < since || row.Start >= until || c.opt.Where != nil && !c.opt.Where.Match(r, row) {
 					continue
 				}
 				if err := fn(a, row); err != nil {

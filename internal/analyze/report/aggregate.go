@@ -19,6 +19,8 @@ const (
 	PerRequest            // the time that all spans of a stage cover in a request
 )
 
+func (p Per) String() string { return [...]string{"span", "request"}[p] }
+
 // Options say what is added up. The zero value is the default of every flag.
 type Options struct {
 	Per          Per
@@ -45,7 +47,7 @@ type Aggregate struct {
 
 // New returns an empty aggregate. Aggregates that are to be merged share the Dict and have the same options.
 func New(dict *model.Dict, opt Options) *Aggregate {
-	a := &Aggregate{dict: dict, opt: opt, joins: map[model.JoinKey]int64{}}
+	a := &Aggregate{dict: dict, opt: opt, joins: map[model.JoinKey]int64{}, table: newTable(dict)}
 	a.main, a.rest = newTally(dict, &a.opt), newTally(dict, &a.opt)
 	return a
 }
@@ -61,11 +63,12 @@ func (a *Aggregate) Add(r *model.Row) {
 	for k, n := range r.Joins {
 		a.joins[k] += n
 	}
-	a.table.add(a.dict, r)
+	a.table.add(r)
 }
 
 // Merge adds all that another aggregate holds, which must not be used again.
 func (a *Aggregate) Merge(o *Aggregate) {
+	a.opt.merge(&o.opt)
 	a.main.merge(o.main)
 	a.rest.merge(o.rest)
 	addCounts(&a.counts, &o.counts)
@@ -80,11 +83,14 @@ func (a *Aggregate) Table() *Table { return &a.table }
 
 // addCounts adds the counts of a request to those of many.
 func addCounts(to, c *model.Counts) {
-	for _, x := range [...]struct{ to, from *int64 }{
-		{&to.Duplicated, &c.Duplicated}, {&to.OpenCopies, &c.OpenCopies}, {&to.Conflicting, &c.Conflicting}, {&to.Orphaned, &c.Orphaned},
-		{&to.Adopted, &c.Adopted}, {&to.Clipped, &c.Clipped}, {&to.Outside, &c.Outside}, {&to.Cycles, &c.Cycles}, {&to.Negative, &c.Negative},
-		{&to.Untimed, &c.Untimed}, {&to.Open, &c.Open}, {&to.UnknownStages, &c.UnknownStages}, {&to.Coalesced, &c.Coalesced}, {&to.Dual, &c.Dual},
-	} {
-		*x.to += *x.from
+	from := countsList(c)
+	for i, n := range countsList(to) {
+		*n += *from[i]
 	}
+}
+
+// countsList are all counts; a saved report holds them in this order.
+func countsList(c *model.Counts) [14]*int64 {
+	return [14]*int64{&c.Duplicated, &c.OpenCopies, &c.Conflicting, &c.Orphaned, &c.Adopted, &c.Clipped, &c.Outside, &c.Cycles, &c.Negative,
+		&c.Untimed, &c.Open, &c.UnknownStages, &c.Coalesced, &c.Dual}
 }

@@ -13,17 +13,6 @@ import (
 	"github.com/cbtrace/cbtrace/internal/model"
 )
 
-// A Capture is what a report says that is not counted per request.
-type Capture struct {
-	Inputs       []model.InputStats
-	Start, End   model.Time // the range (R8.8); both 0 when nothing is timed
-	Survey       string     // whole, sampled, given or per_shard
-	Clock        []Clock
-	Unattributed int64 // spans that belong to no request
-	Disagree     int64 // processes that were to be moved and whose pairs disagree (finding clock_disagreement)
-	LLM          bool  // an llm_request was recorded, selected or not
-}
-
 // A Decision is what can only be told once nothing more is merged (R2.3).
 type Decision struct {
 	All          bool  // requests without a vocabulary stage count: asked for, or there are no others (R4.4)
@@ -62,7 +51,7 @@ const largeSeries = 1 << 16
 
 // sortLarge sorts the large series of a tally side by side: those of a day take seconds otherwise.
 func (t *tally) sortLarge() {
-	all := []*series{&t.latency, &t.ttft, &t.queue, &t.perToken}
+	all := []*series{&t.latency, &t.root, &t.ttft, &t.queue, &t.perToken}
 	parts := t.lookup.parts()
 	all = append(all, parts[:]...)
 	for _, s := range t.stages.all() {
@@ -97,7 +86,7 @@ func (a *Aggregate) Document(c *Capture) *Document {
 		SLO: t.sloResults(), Lookup: t.lookup.document(m), Hits: t.hits.document(), Groups: []Group{},
 		DoubleStartLoadKV: t.doubleLoadResults(), Blend: t.blend.document(m), Transfers: t.transfers.document(m),
 		Failed:   Failed{t.failures.retrieve, t.failures.status, t.failures.aborted, countsOf(&t.failures.reasons), t.failures.requests},
-		Findings: t.findingResults(c, d), Slowest: t.slowestResults(a.dict, d), Quality: a.quality(c),
+		Findings: t.findingResults(c, d), Slowest: t.slowestResults(d), Quality: a.quality(c),
 	}
 	if c.Start != c.End || c.Start != 0 {
 		doc.Window = Window{model.Some(int64(c.Start)), model.Some(int64(c.End))}
@@ -219,7 +208,7 @@ func (t *tally) findingResults(c *Capture, d Decision) []Finding {
 			incomplete++
 		}
 	}
-	see(finding.ClockDisagreement, c.Disagree, t.disagreeing.exemplars)
+	see(finding.ClockDisagreement, int64(len(c.Disagreeing)), t.disagreeing.exemplars)
 	see(finding.DualMismatch, mismatched, t.mismatched.exemplars)
 	see(finding.CaptureIncomplete, incomplete, nil)
 	if !c.LLM && finding.LacksLLMRequests(t.requests, t.llm) {
@@ -231,7 +220,7 @@ func (t *tally) findingResults(c *Capture, d Decision) []Finding {
 	return out
 }
 
-func (t *tally) slowestResults(dict *model.Dict, d Decision) []SlowRequest {
+func (t *tally) slowestResults(d Decision) []SlowRequest {
 	list := t.slowest.byWindow
 	switch {
 	case d.ByTTFT:
@@ -241,7 +230,7 @@ func (t *tally) slowestResults(dict *model.Dict, d Decision) []SlowRequest {
 	}
 	out := []SlowRequest{}
 	for _, e := range list[:min(len(list), longest)] {
-		out = append(out, SlowRequest{e.id, e.window, e.ttft, dict.Str(e.stage)})
+		out = append(out, SlowRequest{e.id, e.window, e.ttft, e.stage})
 	}
 	return out
 }

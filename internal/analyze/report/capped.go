@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"container/heap"
+	"maps"
 	"slices"
 	"strings"
 
@@ -78,7 +79,9 @@ func (c *capped[K, V, P]) at(key K) *V {
 	return &e.value
 }
 
+// merge adds what another one holds, of which the smaller limit counts: what lies in its other cannot be told apart any more.
 func (c *capped[K, V, P]) merge(o *capped[K, V, P]) {
+	c.shrink(o.limit)
 	for key, e := range o.entries {
 		P(c.at(key)).merge(&e.value)
 	}
@@ -88,6 +91,23 @@ func (c *capped[K, V, P]) merge(o *capped[K, V, P]) {
 		}
 		P(c.other).merge(o.other)
 	}
+}
+
+// shrink lowers the limit.
+func (c *capped[K, V, P]) shrink(limit int) {
+	if limit >= c.limit {
+		return
+	}
+	c.limit = limit
+	all := slices.SortedFunc(maps.Values(c.entries), func(a, b *cappedEntry[K, V]) int { return a.compare(b) })
+	for i := limit; i < len(all); i++ {
+		if c.other == nil {
+			c.other = new(V)
+		}
+		P(c.other).merge(&all[i].value)
+		delete(c.entries, all[i].key)
+	}
+	c.heap = nil // made again when it is wanted
 }
 
 // sorted is what is kept, by name; the rest is in other.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"cmp"
 	"container/heap"
 	"slices"
@@ -43,6 +44,7 @@ type DigestStage struct {
 	Stage           model.Stage
 	Owner           model.Owner
 	Spans           int64
+	Counted, Total  int64 // those of its spans that count in percentiles, and the ns they took one by one
 	Union, Critical int64 // ns
 }
 
@@ -68,7 +70,16 @@ func DigestOf(dict *model.Dict, r *model.Row) Digest {
 	}
 	for i := range r.Stages {
 		if s := &r.Stages[i]; s.Stage < model.NumStages.ID() && s.Owner != model.OwnerNone && (s.Spans > 0 || s.Critical != 0) {
-			d.Stages = append(d.Stages, DigestStage{model.Stage(s.Stage), s.Owner, int64(s.Spans), s.Union, s.Critical})
+			d.Stages = append(d.Stages, DigestStage{Stage: model.Stage(s.Stage), Owner: s.Owner, Spans: int64(s.Spans), Union: s.Union, Critical: s.Critical})
+		}
+	}
+	for i := range r.Spans {
+		s := &r.Spans[i]
+		for j := range d.Stages {
+			if to := &d.Stages[j]; to.Stage.ID() == s.Stage && to.Owner == s.Owner {
+				to.Counted++
+				to.Total += s.NS
+			}
 		}
 	}
 	for i := range r.Lookups {
@@ -84,8 +95,13 @@ func DigestOf(dict *model.Dict, r *model.Row) Digest {
 // A Table is the request table of R8.4: the digests of the requests with the smallest hashes, a uniform sample that merges exactly.
 type Table struct {
 	Total int64 // requests offered, also those that are not kept
-	rows  digestHeap
+	kept  digestHeap
 }
+
+func newTable(dict *model.Dict) Table { return Table{kept: digestHeap{dict: dict}} }
+
+// Len is how many digests are kept.
+func (t *Table) Len() int { return len(t.kept.rows) }
 
 // A packed is a digest as it lies in a table.
 type packed struct {
@@ -94,67 +110,100 @@ type packed struct {
 	data []byte
 }
 
-func (a *packed) compare(b *packed) int {
-	if c := cmp.Compare(a.hash, b.hash); c != 0 {
-		return c
-	}
-	return strings.Compare(a.id, b.id)
+// digest is the digest that was packed.
+func (p *packed) digest() *Digest {
+	d := &Digest{Hash: p.hash, ID: p.id}
+	_ = d.unpack(p.data, &own) // it was packed here, or read with this very function
+	return d
 }
-
-// Len is how many digests are kept.
-func (t *Table) Len() int { return len(t.rows) }
 
 // All gives the digests in order of (hash, id).
 func (t *Table) All(yield func(*Digest) bool) {
-	rows := slices.Clone(t.rows)
-	slices.SortFunc(rows, func(a, b packed) int { return a.compare(&b) })
-	for i := range rows {
-		d := Digest{Hash: rows[i].hash, ID: rows[i].id}
-		d.unpack(rows[i].data)
-		if !yield(&d) {
+	for _, p := range t.sorted() {
+		if !yield(p.digest()) {
 			return
 		}
 	}
 }
 
-func (t *Table) add(dict *model.Dict, r *model.Row) {
+// Repeated is how many ids have several digests. In one run none has: the requests of those lie in several of the shards that were merged
+// (R2.6). Of a table that does not hold all requests it is the least there can be.
+func (t *Table) Repeated() int64 {
+	n, rows := int64(0), t.sorted()
+	for i := 1; i < len(rows); i++ {
+		if rows[i].id == rows[i-1].id && (i < 2 || rows[i].id != rows[i-2].id) {
+			n++
+		}
+	}
+	return n
+}
+
+func (t *Table) sorted() []packed {
+	rows := slices.Clone(t.kept.rows)
+	slices.SortFunc(rows, func(a, b packed) int { return t.kept.compare(&a, &b) })
+	return rows
+}
+
+func (t *Table) add(r *model.Row) {
 	t.Total++
-	if len(t.rows) == maxDigests {
-		if last := &t.rows[0]; r.Hash > last.hash || r.Hash == last.hash && r.ID >= last.id {
+	if t.Len() == maxDigests {
+		if last := &t.kept.rows[0]; r.Hash > last.hash || r.Hash == last.hash && r.ID > last.id {
 			return
 		}
 	}
-	d := DigestOf(dict, r)
+	d := DigestOf(t.kept.dict, r)
 	t.insert(packed{d.Hash, d.ID, d.pack(make([]byte, 0, 384))})
 }
 
 func (t *Table) insert(p packed) {
 	switch {
-	case len(t.rows) < maxDigests:
-		heap.Push(&t.rows, p)
-	case p.compare(&t.rows[0]) < 0:
-		t.rows[0] = p
-		heap.Fix(&t.rows, 0)
+	case t.Len() < maxDigests:
+		heap.Push(&t.kept, p)
+	case t.kept.compare(&p, &t.kept.rows[0]) < 0:
+		t.kept.rows[0] = p
+		heap.Fix(&t.kept, 0)
 	}
 }
 
 func (t *Table) merge(o *Table) {
 	t.Total += o.Total
-	for _, p := range o.rows {
+	for _, p := range o.kept.rows {
 		t.insert(p)
 	}
 }
 
 // digestHeap has the largest (hash, id) first.
-type digestHeap []packed
+type digestHeap struct {
+	dict *model.Dict
+	rows []packed
+}
 
-func (h digestHeap) Len() int           { return len(h) }
-func (h digestHeap) Less(i, j int) bool { return h[i].compare(&h[j]) > 0 }
-func (h digestHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *digestHeap) Push(x any)        { *h = append(*h, x.(packed)) }
+// compare orders by hash and id. Digests of one id, of a request that lies in two shards, are told apart by all they hold.
+func (h *digestHeap) compare(a, b *packed) int {
+	if c := cmp.Or(cmp.Compare(a.hash, b.hash), strings.Compare(a.id, b.id)); c != 0 || bytes.Equal(a.data, b.data) {
+		return c
+	}
+	return bytes.Compare(h.named(a), h.named(b))
+}
+
+// named is a packed digest with names instead of their numbers, which are those of this run alone.
+func (h *digestHeap) named(p *packed) []byte {
+	d := p.digest()
+	var names []byte
+	for _, id := range d.names() {
+		names = append(append(names, h.dict.Str(*id)...), 0)
+		*id = 0
+	}
+	return d.pack(names)
+}
+
+func (h *digestHeap) Len() int           { return len(h.rows) }
+func (h *digestHeap) Less(i, j int) bool { return h.compare(&h.rows[i], &h.rows[j]) > 0 }
+func (h *digestHeap) Swap(i, j int)      { h.rows[i], h.rows[j] = h.rows[j], h.rows[i] }
+func (h *digestHeap) Push(x any)         { h.rows = append(h.rows, x.(packed)) }
 func (h *digestHeap) Pop() any {
-	last := len(*h) - 1
-	p := (*h)[last]
-	*h = (*h)[:last]
+	last := len(h.rows) - 1
+	p := h.rows[last]
+	h.rows = h.rows[:last]
 	return p
 }

@@ -21,14 +21,14 @@ func TestDigestRoundTrip(t *testing.T) {
 		want := DigestOf(dict, r)
 		have := Digest{Hash: want.Hash, ID: want.ID}
 		packed := want.pack(nil)
-		if err := have.unpack(packed); err != nil {
+		if err := have.unpack(packed, &own); err != nil {
 			t.Fatal(err)
 		}
 		if !reflect.DeepEqual(have, want) {
 			t.Fatalf("read back %+v\nwrote %+v", have, want)
 		}
 		for cut := range packed {
-			if err := new(Digest).unpack(packed[:cut]); err == nil {
+			if err := new(Digest).unpack(packed[:cut], &own); err == nil {
 				t.Fatalf("%d of %d bytes were taken for a digest", cut, len(packed))
 			}
 		}
@@ -45,8 +45,9 @@ func TestDigestOf(t *testing.T) {
 		{Stage: model.StageLookup.ID(), Owner: model.Server, Spans: 2, Union: 7, Critical: 3}, {Stage: dict.InternString("mine"), Spans: 1},
 		{Stage: model.StageCBRequest.ID(), Owner: model.Server, Spans: 1}, {Stage: model.StageExecute.ID(), Owner: model.Worker},
 	}
+	r.Spans = []model.RowSpan{{Stage: model.StageLookup.ID(), Owner: model.Server, NS: 4}, {Stage: model.StageLookup.ID(), Owner: model.Server, NS: 5}}
 	d := DigestOf(dict, r)
-	check(t, "stages", d.Stages, []DigestStage{{model.StageCBRequest, model.Server, 1, 0, 0}, {model.StageLookup, model.Server, 2, 7, 3}})
+	check(t, "stages", d.Stages, []DigestStage{{Stage: model.StageCBRequest, Owner: model.Server, Spans: 1}, {Stage: model.StageLookup, Owner: model.Server, Spans: 2, Counted: 2, Total: 9, Union: 7, Critical: 3}})
 	check(t, "rest", []any{d.ID, d.Start, d.Window, dict.Str(d.Model), dict.Str(d.Instance), dict.Str(d.TopStage), d.Verdict, d.Findings, d.Flags},
 		[]any{"id", 12, 34, "llama", "lmcache-0", "cb.lookup", model.LoadMany, 5, inLatency})
 }
@@ -81,12 +82,12 @@ func TestTable(t *testing.T) {
 		hashes[i] = r.Hash
 	}
 	slices.Sort(hashes)
-	var a, b Table
+	a, b := newTable(dict), newTable(dict)
 	for _, i := range rand.New(rand.NewPCG(1, 2)).Perm(n) {
 		if i%3 == 0 {
-			a.add(dict, rows[i])
+			a.add(rows[i])
 		} else {
-			b.add(dict, rows[i])
+			b.add(rows[i])
 		}
 	}
 	a.merge(&b)
@@ -110,10 +111,10 @@ func FuzzDigest(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var d, again Digest
-		if d.unpack(b) != nil {
+		if d.unpack(b, &own) != nil {
 			return
 		}
-		if err := again.unpack(d.pack(nil)); err != nil {
+		if err := again.unpack(d.pack(nil), &own); err != nil {
 			t.Fatal(err)
 		}
 		if d.Weight == d.Weight && !reflect.DeepEqual(d, again) {

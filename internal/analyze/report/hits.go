@@ -39,6 +39,11 @@ type hitSums struct {
 
 func newHitSums() hitSums { return hitSums{exits: newCapped[string, counter](maxReasons, itself)} }
 
+// optional are the sums of what not every request says.
+func (s *hitSums) optional() [9]*optSum {
+	return [9]*optSum{&s.prefix, &s.segmented, &s.nonPrefix, &s.l1Tokens, &s.l2Tokens, &s.l1Keys, &s.l2Keys, &s.written, &s.shortfall}
+}
+
 func (s *hitSums) add(r *model.Row) {
 	h := &r.Hits
 	s.classes[h.Class]++
@@ -58,12 +63,9 @@ func (s *hitSums) add(r *model.Row) {
 	} else if x, ok := fixed(float64(h.Hit.V) / float64(h.Requested.V)); ok {
 		s.ratios.add(x)
 	}
-	for _, p := range [...]struct {
-		to *optSum
-		v  model.Opt
-	}{{&s.prefix, h.Prefix}, {&s.segmented, h.Segmented}, {&s.nonPrefix, h.NonPrefix}, {&s.l1Tokens, h.L1Tokens}, {&s.l2Tokens, h.L2Tokens},
-		{&s.l1Keys, h.L1Keys}, {&s.l2Keys, h.L2Keys}, {&s.written, h.Written}, {&s.shortfall, h.Shortfall}} {
-		p.to.add(p.v)
+	said := [9]model.Opt{h.Prefix, h.Segmented, h.NonPrefix, h.L1Tokens, h.L2Tokens, h.L1Keys, h.L2Keys, h.Written, h.Shortfall}
+	for i, to := range s.optional() {
+		to.add(said[i])
 	}
 	if h.Written.OK {
 		s.reuseOf.add(h.Requested.V)
@@ -76,15 +78,10 @@ func (s *hitSums) merge(o *hitSums) {
 	s.numbers += o.numbers
 	s.rate.merge(o.rate)
 	s.ratios.merge(o.ratios)
-	s.prefix.merge(o.prefix)
-	s.segmented.merge(o.segmented)
-	s.nonPrefix.merge(o.nonPrefix)
-	s.l1Tokens.merge(o.l1Tokens)
-	s.l2Tokens.merge(o.l2Tokens)
-	s.l1Keys.merge(o.l1Keys)
-	s.l2Keys.merge(o.l2Keys)
-	s.written.merge(o.written)
-	s.shortfall.merge(o.shortfall)
+	from := o.optional()
+	for i, to := range s.optional() {
+		to.merge(*from[i])
+	}
 	s.reuseOf.merge(o.reuseOf)
 	for i, n := range o.classes {
 		s.classes[i] += n

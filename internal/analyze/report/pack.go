@@ -9,7 +9,11 @@ import (
 )
 
 // The packed form of a digest: integers as varints, a bit per number that may be unknown. A typical request takes about 300 bytes (R8.4).
-// Names are StrIDs, which mean something in one run only: what writes a table to a file maps them.
+// Saved reports hold it too (codec.go), with names by their place in a list instead of StrIDs, which mean something in one run only: a change
+// here is another version of the file.
+
+// names are what of a digest is the number of a name.
+func (d *Digest) names() [3]*model.StrID { return [3]*model.StrID{&d.Model, &d.Instance, &d.TopStage} }
 
 // opts are the numbers of a digest that may be unknown, in the order of their bits.
 func (d *Digest) opts() [17]*model.Opt {
@@ -57,7 +61,13 @@ func (d *Digest) pack(b []byte) []byte {
 	b = binary.AppendUvarint(b, uint64(len(d.Stages)))
 	for _, s := range d.Stages {
 		b = append(b, byte(s.Stage), byte(s.Owner))
-		b = binary.AppendVarint(b, s.Spans)
+		if s.Counted == s.Spans && s.Total == s.Union { // one span, or several one after the other: the usual case
+			b = binary.AppendVarint(b, s.Spans<<1)
+		} else {
+			b = binary.AppendVarint(b, s.Spans<<1|1)
+			b = binary.AppendVarint(b, s.Counted)
+			b = binary.AppendVarint(b, s.Total)
+		}
 		b = binary.AppendVarint(b, s.Union)
 		b = binary.AppendVarint(b, s.Critical)
 	}
@@ -146,13 +156,25 @@ func (u *unpacker) count(size int) int {
 	return int(n)
 }
 
-// unpack fills in all of a digest but Hash and ID.
-func (d *Digest) unpack(b []byte) error {
+// enum is a byte that is the number of one of n things.
+func (u *unpacker) enum(n numbers) uint8 {
+	c := u.byte()
+	if int(c) >= len(n) {
+		u.fail()
+		return 0
+	}
+	return n[c]
+}
+
+// unpack fills in all of a digest but Hash and ID. What it holds by number is numbered as of says.
+func (d *Digest) unpack(b []byte, of *numbering) error {
 	u := &unpacker{b: b}
-	d.Key, d.Verdict, d.HitClass = model.KeyKind(u.byte()), model.Verdict(u.byte()), model.HitClass(u.byte())
+	d.Key, d.Verdict, d.HitClass = model.KeyKind(u.enum(of.keys)), model.Verdict(u.enum(of.verdicts)), model.HitClass(u.enum(of.hitClasses))
 	d.External = string(u.bytes(u.uint()))
-	d.Flags, d.Findings = model.RowFlags(u.uint()), model.FindingSet(u.uint())
-	d.Model, d.Instance, d.TopStage = model.StrID(u.uint()), model.StrID(u.uint()), model.StrID(u.uint())
+	d.Flags, d.Findings = model.RowFlags(u.uint()), of.findingSet(u.uint())
+	for _, id := range d.names() {
+		*id = model.StrID(u.uint())
+	}
 	d.Start, d.Window = model.Time(u.int()), u.int()
 	opts := d.opts()
 	u.opts(opts[:])
@@ -162,28 +184,31 @@ func (d *Digest) unpack(b []byte) error {
 		}
 	}
 	for range u.count(5) {
-		s := DigestStage{Stage: model.Stage(u.byte()), Owner: model.Owner(u.byte()), Spans: u.int(), Union: u.int(), Critical: u.int()}
+		s := DigestStage{Stage: model.Stage(u.enum(of.stages)), Owner: model.Owner(u.enum(of.owners)), Spans: u.int()}
+		odd := s.Spans&1 != 0
+		s.Spans >>= 1
+		if odd {
+			s.Counted, s.Total = u.int(), u.int()
+		}
+		s.Union, s.Critical = u.int(), u.int()
+		if !odd {
+			s.Counted, s.Total = s.Spans, s.Union
+		}
 		d.Stages = append(d.Stages, s)
 	}
 	for range u.count(2) {
 		flags := u.byte()
-		l := DigestLookup{Basis: model.Basis(flags >> 1), AtMost: flags&1 != 0}
+		if int(flags>>1) >= len(of.bases) {
+			u.fail()
+			break
+		}
+		l := DigestLookup{Basis: model.Basis(of.bases[flags>>1]), AtMost: flags&1 != 0}
 		opts := l.opts()
 		u.opts(opts[:])
 		d.Lookups = append(d.Lookups, l)
 	}
-	if len(u.b) != 0 || d.Key > model.KeyTrace || d.Verdict >= model.NumVerdicts || d.HitClass >= model.NumHitClasses {
+	if len(u.b) != 0 {
 		u.fail()
-	}
-	for i := range d.Stages {
-		if d.Stages[i].Stage >= model.NumStages || d.Stages[i].Owner > model.Server {
-			u.fail()
-		}
-	}
-	for i := range d.Lookups {
-		if d.Lookups[i].Basis >= model.NumBases {
-			u.fail()
-		}
 	}
 	return u.err
 }

@@ -340,7 +340,7 @@ func TestFindings(t *testing.T) {
 	rows[3].StageSpans[model.StageLookupRPC], rows[3].StageLines[model.StageLookupRPC], rows[3].StagePairs[model.StageLookupRPC] = 10, 9, 8
 	rows[2].StageSpans[model.StageExecute], rows[2].StageLines[model.StageExecute], rows[2].StagePairs[model.StageExecute] = 10, 10, 9
 	rows[1].Disagreeing = 3
-	c := &Capture{Disagree: 2, Inputs: []model.InputStats{{File: "a"}, {File: "b", Truncated: true}, {File: "c", Gaps: 4}}}
+	c := &Capture{Disagreeing: []string{"a", "b"}, Inputs: []model.InputStats{{File: "a"}, {File: "b", Truncated: true}, {File: "c", Gaps: 4}}}
 	var have []string
 	for _, f := range reportOfCapture(Options{}, c, rows...).Findings {
 		have = append(have, fmt.Sprint(f.Severity, " ", f.Scope, " ", f.Code, " ", f.Count, " ", f.Exemplars))

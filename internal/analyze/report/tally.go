@@ -9,15 +9,16 @@ import (
 
 // A tally adds up requests. What depends on counts over the capture is kept for either outcome (R2.3).
 type tally struct {
-	opt *Options
+	dict *model.Dict
+	opt  *Options
 
 	requests, complete, edge, llm int64
 
-	latency, ttft, queue, perToken series // of requests in latency (R8.2)
-	slos                           []sloSum
-	stages                         stageSums
-	bounds, ttftBounds             [model.NumBounds]sum
-	ttftTotal                      optSum
+	latency, root, ttft, queue, perToken series // of requests in latency (R8.2)
+	slos                                 []sloSum
+	stages                               stageSums
+	bounds, ttftBounds                   [model.NumBounds]sum
+	ttftTotal                            optSum
 
 	lookup    lookupSums
 	hits      hitSums
@@ -47,9 +48,9 @@ type findingSum struct {
 	exemplars top
 }
 
-func (f *findingSum) add(r *model.Row) {
+func (f *findingSum) add(r *model.Row, d *model.Dict) {
 	f.n++
-	f.exemplars.add(r.Window, r)
+	f.exemplars.add(r.Window, r, d)
 }
 
 func (f *findingSum) merge(o *findingSum) {
@@ -65,14 +66,14 @@ type notLoadedSums struct {
 	complete     int64      // of the unseen ones, those that are complete otherwise
 }
 
-func (n *notLoadedSums) add(r *model.Row) {
+func (n *notLoadedSums) add(r *model.Row, d *model.Dict) {
 	switch {
 	case r.Flags&model.RowHitsLoaded != 0:
 		n.loaded++
 	case r.Flags&model.RowHitsNotLoaded != 0:
 		n.bare++
 		if !r.Findings.Has(finding.MissingStage) {
-			n.unseen.add(r)
+			n.unseen.add(r, d)
 			if r.Flags&model.RowComplete != 0 {
 				n.complete++
 			}
@@ -132,16 +133,16 @@ type slowest struct {
 	any       top // all requests, for captures without any in latency
 }
 
-func (s *slowest) add(r *model.Row) {
-	s.any.add(r.Window, r)
+func (s *slowest) add(r *model.Row, d *model.Dict) {
+	s.any.add(r.Window, r, d)
 	if !r.Flags.InLatency() {
 		return
 	}
-	s.byWindow.add(r.Window, r)
+	s.byWindow.add(r.Window, r, d)
 	if r.TTFT.OK {
-		s.byTTFT.add(r.TTFT.V, r)
+		s.byTTFT.add(r.TTFT.V, r, d)
 	} else {
-		s.withoutIt.add(r.Window, r)
+		s.withoutIt.add(r.Window, r, d)
 	}
 }
 
@@ -153,7 +154,7 @@ func (s *slowest) merge(o *slowest) {
 }
 
 func newTally(dict *model.Dict, opt *Options) *tally {
-	t := &tally{opt: opt, slos: make([]sloSum, len(opt.SLOs)), stages: newStageSums(dict), hits: newHitSums(), blend: newBlendSums()}
+	t := &tally{dict: dict, opt: opt, slos: make([]sloSum, len(opt.SLOs)), stages: newStageSums(dict), hits: newHitSums(), blend: newBlendSums()}
 	t.failures.reasons = newCapped[string, counter](maxReasons, itself)
 	for _, by := range opt.By {
 		t.groupings = append(t.groupings, newGrouping(by))
@@ -186,7 +187,7 @@ func (t *tally) add(r *model.Row) {
 	t.verdicts[r.Verdict]++
 	if r.Verdict != model.LoadNone {
 		t.wasted.add(r.Wasted.V)
-		t.doubleLoads.add(r.Window, r)
+		t.doubleLoads.add(r.Window, r, t.dict)
 	}
 	t.blend.add(&r.Blend)
 	for i := range r.Transfers {
@@ -196,17 +197,18 @@ func (t *tally) add(r *model.Row) {
 	t.addLoad(r, failed)
 	for set := uint64(r.Findings); set != 0; set &= set - 1 {
 		if n := bits.TrailingZeros64(set); n < finding.NumFindings {
-			t.findings[n].add(r)
+			t.findings[n].add(r, t.dict)
 		}
 	}
-	t.notLoaded.add(r)
+	t.notLoaded.add(r, t.dict)
 	t.addSightings(r)
-	t.slowest.add(r)
+	t.slowest.add(r, t.dict)
 }
 
 // addPath counts a request in latency.
 func (t *tally) addPath(r *model.Row) {
 	t.latency.add(r.Window)
+	t.root.addOpt(r.RootDuration)
 	t.ttft.addOpt(r.TTFT)
 	t.queue.addOpt(r.Queue)
 	t.perToken.addOpt(perToken(r))
@@ -263,10 +265,10 @@ func (t *tally) addSightings(r *model.Row) {
 		}
 	}
 	if odd {
-		t.mismatched.add(r)
+		t.mismatched.add(r, t.dict)
 	}
 	if r.Disagreeing > 0 {
-		t.disagreeing.add(r)
+		t.disagreeing.add(r, t.dict)
 	}
 }
 
@@ -276,6 +278,7 @@ func (t *tally) merge(o *tally) {
 	t.edge += o.edge
 	t.llm += o.llm
 	t.latency.merge(&o.latency)
+	t.root.merge(&o.root)
 	t.ttft.merge(&o.ttft)
 	t.queue.merge(&o.queue)
 	t.perToken.merge(&o.perToken)

@@ -17,27 +17,28 @@ type exemplar struct {
 	id     string
 	window int64
 	ttft   model.Opt
-	stage  model.StrID // the stage with the most critical time
+	stage  string // the one with the most critical time
 }
 
+// compare orders by amount and id. A request that lies in two shards has two exemplars of one id; what follows tells those apart.
 func (a *exemplar) compare(b *exemplar) int {
-	if c := cmp.Compare(b.by, a.by); c != 0 {
+	if c := cmp.Or(cmp.Compare(b.by, a.by), strings.Compare(a.id, b.id)); c != 0 {
 		return c
 	}
-	return strings.Compare(a.id, b.id)
+	return cmp.Or(cmp.Compare(b.window, a.window), cmp.Compare(b.ttft.V, a.ttft.V), strings.Compare(a.stage, b.stage))
 }
 
-// A top is the longest requests, ties by id. Requests are unique, so the order in which they come does not matter.
+// A top is the longest requests, ties by id: a function of the set of requests, whatever the order in which they come.
 type top []exemplar
 
-// add offers a request whose place in the list is by an amount.
-func (t *top) add(by int64, r *model.Row) {
+// add offers a request whose place in the list is by an amount; d holds the names of its stages.
+func (t *top) add(by int64, r *model.Row, d *model.Dict) {
 	if len(*t) == longest {
-		if last := &(*t)[longest-1]; by < last.by || by == last.by && r.ID >= last.id {
+		if last := &(*t)[longest-1]; by < last.by || by == last.by && r.ID > last.id {
 			return
 		}
 	}
-	t.insert(exemplar{by, strings.Clone(r.ID), r.Window, r.TTFT, r.TopStage})
+	t.insert(exemplar{by, strings.Clone(r.ID), r.Window, r.TTFT, d.Str(r.TopStage)})
 }
 
 func (t *top) insert(e exemplar) {

@@ -125,7 +125,7 @@ func TestReportIsWhatItsSchemaSays(t *testing.T) {
 			capture.Start, capture.End = 1_700_000_000e9, 1_700_000_060e9
 			capture.Inputs = []model.InputStats{{File: "a.json", Format: "otlp-json", Errors: []string{"a.json:1: cut off"}, ErrorCount: 1, Truncated: true}}
 			capture.Clock = []report.Clock{{Process: "a", Reference: "b", OffsetNS: model.Some(1), Basis: "pairs"}}
-			capture.Disagree = 1
+			capture.Disagreeing = []string{"a"}
 		}
 		doc, err := json.Marshal(a.Document(capture))
 		if err != nil {

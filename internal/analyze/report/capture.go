@@ -1,0 +1,159 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cbtrace/cbtrace/internal/model"
+)
+
+// What clocks and facts of processes were estimated from (OUTPUT report: survey).
+const (
+	SurveyWhole    = "whole"
+	SurveySampled  = "sampled"
+	SurveyGiven    = "given"
+	SurveyPerShard = "per_shard"
+)
+
+// A Capture is what a report says that is not counted per request.
+type Capture struct {
+	Inputs       []model.InputStats
+	Start, End   model.Time // the range (R8.8); both 0 when nothing is timed
+	Survey       string
+	SurveyHash   uint64 // XXH64 of the survey table that was given, 0 without one: shards that were made with one table have one clock (R2.6)
+	Clock        []Clock
+	Unattributed int64    // spans that belong to no request
+	Disagreeing  []string // processes that were to be moved and whose pairs disagree (finding clock_disagreement)
+	LLM          bool     // an llm_request was recorded, selected or not
+	Analysis     Analysis
+}
+
+// An Analysis is how requests were made and selected: figures that were made in different ways cannot be added up.
+type Analysis struct {
+	Key                  string // auto, id, trace (R4.4)
+	NoSkew, KeepShutdown bool
+	Deadline             time.Duration
+	Where                string // the requests that were selected; "": all
+}
+
+// Merge adds the facts of another part of a capture. With one given survey table they stay as they are in all parts; otherwise clocks were
+// estimated per shard, and of each process there may be several (R2.6). Nothing depends on the order in which parts are merged.
+func (c *Capture) Merge(o *Capture) {
+	if c.Survey != SurveyGiven || o.Survey != SurveyGiven || c.SurveyHash != o.SurveyHash {
+		c.Survey, c.SurveyHash = SurveyPerShard, 0
+	}
+	c.Inputs = slices.Concat(c.Inputs, o.Inputs)
+	slices.SortFunc(c.Inputs, compareInputs)
+	switch {
+	case o.Start == 0 && o.End == 0:
+	case c.Start == 0 && c.End == 0:
+		c.Start, c.End = o.Start, o.End
+	default:
+		c.Start, c.End = min(c.Start, o.Start), max(c.End, o.End)
+	}
+	c.Clock = slices.Concat(c.Clock, o.Clock)
+	slices.SortFunc(c.Clock, compareClocks)
+	c.Clock = slices.Compact(c.Clock)
+	c.Disagreeing = slices.Concat(c.Disagreeing, o.Disagreeing)
+	slices.Sort(c.Disagreeing)
+	c.Disagreeing = slices.Compact(c.Disagreeing)
+	c.Unattributed += o.Unattributed
+	c.LLM = c.LLM || o.LLM
+}
+
+func compareClocks(a, b Clock) int {
+	return cmp.Or(strings.Compare(a.Process, b.Process), strings.Compare(a.Reference, b.Reference), strings.Compare(a.Basis, b.Basis),
+		compareOpts(a.OffsetNS, b.OffsetNS), compareOpts(a.UncertaintyNS, b.UncertaintyNS), cmp.Compare(a.Pairs, b.Pairs),
+		cmp.Compare(a.Disagreeing, b.Disagreeing), cmp.Compare(a.DriftPPM.V, b.DriftPPM.V))
+}
+
+// compareOpts orders unknown numbers first.
+func compareOpts(a, b model.Opt) int {
+	switch {
+	case a.OK == b.OK:
+		return cmp.Compare(a.V, b.V)
+	case a.OK:
+		return 1
+	}
+	return -1
+}
+
+// compareInputs orders by path; the same file in two shards by what became of it.
+func compareInputs(a, b model.InputStats) int {
+	return cmp.Or(strings.Compare(a.File, b.File), strings.Compare(a.Format, b.Format), cmp.Compare(a.Bytes, b.Bytes), cmp.Compare(a.Spans, b.Spans),
+		cmp.Compare(a.Records, b.Records), cmp.Compare(a.Skipped, b.Skipped), cmp.Compare(a.ErrorCount, b.ErrorCount), cmp.Compare(a.Gaps, b.Gaps),
+		strings.Compare(a.Unusable, b.Unusable), slices.Compare(a.Errors, b.Errors), slices.Compare(a.Notes, b.Notes))
+}
+
+// merge makes the options those of a merge: the hull of the selected intervals, and of what only says how the report is shown what all
+// parts have in common.
+func (o *Options) merge(p *Options) {
+	if o.Method != p.Method {
+		o.Method = Nearest
+	}
+	if o.Bucket != p.Bucket {
+		o.Bucket = 0
+	}
+	o.All = o.All && p.All
+	o.Since, o.Until = earlier(o.Since, p.Since), later(o.Until, p.Until)
+}
+
+// earlier and later are the wider bound; 0 is open.
+func earlier(a, b model.Time) model.Time {
+	if a == 0 || b == 0 {
+		return 0
+	}
+	return min(a, b)
+}
+
+func later(a, b model.Time) model.Time {
+	if a == 0 || b == 0 {
+		return 0
+	}
+	return max(a, b)
+}
+
+// A Difference is an option in which two reports differ so that their figures cannot be added up or held against each other one by one.
+type Difference struct{ Option, A, B string }
+
+// Differences are the options in which this report and another one differ; both need not have the same Dict.
+func (a *Aggregate) Differences(c *Capture, b *Aggregate, d *Capture) []Difference {
+	onOff := func(on bool) string {
+		if on {
+			return "on"
+		}
+		return "off"
+	}
+	slos := func(o *Options) string {
+		var all []string
+		for _, s := range o.SLOs {
+			all = append(all, s.Expr)
+		}
+		return strings.Join(all, ", ")
+	}
+	bys := func(o *Options) string {
+		var all []string
+		for _, by := range o.By {
+			all = append(all, by.String())
+		}
+		return strings.Join(all, ", ")
+	}
+	var out []Difference
+	for _, x := range []Difference{
+		{"--per", a.opt.Per.String(), b.opt.Per.String()},
+		{"--by", bys(&a.opt), bys(&b.opt)},
+		{"--slo", slos(&a.opt), slos(&b.opt)},
+		{"--key", c.Analysis.Key, d.Analysis.Key},
+		{"--no-skew", onOff(c.Analysis.NoSkew), onOff(d.Analysis.NoSkew)},
+		{"--keep-shutdown", onOff(c.Analysis.KeepShutdown), onOff(d.Analysis.KeepShutdown)},
+		{"--deadline", c.Analysis.Deadline.String(), d.Analysis.Deadline.String()},
+		{"--where", c.Analysis.Where, d.Analysis.Where},
+	} {
+		if x.A != x.B {
+			out = append(out, x)
+		}
+	}
+	return out
+}
