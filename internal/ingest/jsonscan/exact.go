@@ -38,6 +38,19 @@ func (s *Scanner) Exact(p string) bool {
 	return true
 }
 
+// ExactBytes is Exact for bytes.
+func (s *Scanner) ExactBytes(p []byte) bool {
+	end := s.pos + len(p)
+	if end > len(s.b) || string(s.b[s.pos:end]) != string(p) {
+		return false
+	}
+	s.pos, s.first = end, false
+	return true
+}
+
+// Since is what was read since m.
+func (s *Scanner) Since(m Mark) []byte { return s.b[m.pos:s.pos] }
+
 // Byte is the next byte, white space too; 0 at the end.
 func (s *Scanner) Byte() byte {
 	if s.pos < len(s.b) {

@@ -205,8 +205,8 @@ func (s *Scanner) Float() (float64, error) {
 }
 
 func parseFloat(t []byte) (float64, error) {
-	if n, ok := smallInt(t); ok {
-		return n, nil
+	if f, ok := shortDecimal(t); ok {
+		return f, nil
 	}
 	f, err := strconv.ParseFloat(unsafe.String(unsafe.SliceData(t), len(t)), 64) // keeps no string: no copy
 	if err != nil && !math.IsInf(f, 0) {
@@ -215,17 +215,27 @@ func parseFloat(t []byte) (float64, error) {
 	return f, nil
 }
 
-// smallInt reads up to 15 digits, which a float64 holds exactly.
-func smallInt(t []byte) (float64, bool) {
-	if len(t) == 0 || len(t) > 15 {
+// shortDecimal reads a number of up to 15 digits without an exponent. Its digits as an integer and the power of ten are both exact in a
+// float64, so their quotient is the nearest float64 to the number.
+func shortDecimal(t []byte) (f float64, ok bool) {
+	if len(t) == 0 || len(t) > 16 {
 		return 0, false
 	}
-	n := 0
-	for _, c := range t {
-		if c < '0' || c > '9' {
+	n, point := 0, -1
+	for i, c := range t {
+		if c == '.' && point < 0 && i > 0 && i < len(t)-1 {
+			point = i
+			continue
+		}
+		if c -= '0'; c > 9 {
 			return 0, false
 		}
-		n = n*10 + int(c-'0')
+		n = n*10 + int(c)
 	}
-	return float64(n), true
+	if point < 0 {
+		return float64(n), len(t) <= 15
+	}
+	return float64(n) / powers[len(t)-1-point], true
 }
+
+var powers = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}

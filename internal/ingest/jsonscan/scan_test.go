@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
+	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -224,6 +227,14 @@ func TestFloatAndBool(t *testing.T) {
 			t.Errorf("Float of %s = %v, %v, want %v, %v", c.text, f, err, c.want, c.err)
 		}
 	}
+	for range 20000 { // short decimals are what strconv makes of them
+		text := fmt.Sprintf("%.*f", rand.IntN(8), rand.Float64()*math.Pow10(rand.IntN(8)))
+		var s Scanner
+		s.Reset([]byte(text))
+		if f, err := s.Float(); err != nil || strconv.FormatFloat(f, 'g', -1, 64) != strconv.FormatFloat(must(strconv.ParseFloat(text, 64)), 'g', -1, 64) {
+			t.Fatalf("Float of %s = %v, %v", text, f, err)
+		}
+	}
 	for text, want := range map[string][2]bool{`true`: {true, true}, `false`: {false, true}, `"True"`: {true, true}, `"false"`: {false, true}, `1`: {}, `null`: {}, `"yes"`: {}} {
 		var s Scanner
 		s.Reset([]byte(text))
@@ -232,6 +243,8 @@ func TestFloatAndBool(t *testing.T) {
 		}
 	}
 }
+
+func must(f float64, _ error) float64 { return f }
 
 // Getters of another type skip what is there.
 func TestMismatch(t *testing.T) {

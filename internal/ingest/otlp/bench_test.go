@@ -60,7 +60,11 @@ func corpus(t testing.TB) []byte {
 				a.PutStr("worker_id", "3")
 				a.PutInt("requested_tokens", int64(n%8000))
 				a.PutStr("hit_tokens", fmt.Sprint(n%4000))
-				a.PutDouble("recomp_ratio", float64(n%997)/997)
+				if n%5 == 0 {
+					a.PutDouble("recomp_ratio", float64(n%997)/1000)
+				} else {
+					a.PutStr("success", "True")
+				}
 				a.PutStr("net.peer.name", "lmcache-0.lmcache.svc.cluster.local")
 				for extra := range n % 6 {
 					a.PutInt(fmt.Sprintf("custom.attribute.%d", extra), int64(n))

@@ -8,19 +8,35 @@ import (
 	"github.com/cbtrace/cbtrace/internal/model"
 )
 
-// caches hold what repeats from value to value, for one dictionary and one family of files. All are bounded.
+// caches hold what repeats from value to value. All are bounded.
 type caches struct {
 	dict    *model.Dict
 	keepAll bool
-	family  string
 	names   decode.Words[model.StrID]
 	keys    decode.Words[model.AttrKey] // outside the table
-	recent  [4]known[model.ResID]       // the last resources, by the bytes of their objects
+	rows    [64]row
 	scopes  [4]known[model.StrID]
-	older   map[string]model.ResID // all of them
-	size    int                    // bytes in older
-	none    model.ResID            // the resource of spans without one
+	resources
+}
+
+// resources are those of a family of files: service names without an instance are told apart by it (R4.11).
+type resources struct {
+	family  string
+	recent  [4]known[model.ResID] // the last ones, by the bytes of their objects
+	older   map[string]model.ResID
+	size    int         // bytes in older
+	none    model.ResID // of spans without one
 	hasNone bool
+}
+
+// bind forgets what was cached for another dictionary or another family of files.
+func (c *caches) bind(b *model.Batch, family string) {
+	if c.dict != b.Dict || c.keepAll != b.KeepAll {
+		*c = caches{dict: b.Dict, keepAll: b.KeepAll}
+	}
+	if c.older == nil || c.family != family {
+		c.resources = resources{family: family, older: map[string]model.ResID{}}
+	}
 }
 
 // maxResources bounds the bytes of resources that are remembered.
@@ -51,13 +67,6 @@ func keep[ID any](all *[4]known[ID], raw []byte, id ID) {
 	if newlines(raw) == 0 {
 		last := &all[len(all)-1]
 		last.raw, last.id = append(last.raw[:0], raw...), id
-	}
-}
-
-// bind forgets what was cached for another dictionary or another family of files.
-func (c *caches) bind(b *model.Batch, family string) {
-	if c.dict != b.Dict || c.keepAll != b.KeepAll || c.family != family {
-		*c = caches{dict: b.Dict, keepAll: b.KeepAll, family: family, older: map[string]model.ResID{}}
 	}
 }
 

@@ -3,7 +3,6 @@ package otlp
 import (
 	"math"
 
-	"github.com/cbtrace/cbtrace/internal/ingest/jsonscan"
 	"github.com/cbtrace/cbtrace/internal/model"
 )
 
@@ -72,8 +71,13 @@ func (d *Decoder) exact(r *model.Record) {
 	if r.End = d.exactTime(`,"endTimeUnixNano":"`); r.End == 0 {
 		return
 	}
-	if s.Exact(`,"attributes":`) {
-		d.attributes()
+	if s.Exact(`,"attributes":`) && s.Array() {
+		row := &d.rows[r.Name%model.StrID(len(d.rows))]
+		for n := 0; s.Elem(); n++ {
+			if n >= len(row) || !d.predicted(&row[n]) {
+				d.attribute()
+			}
+		}
 	}
 	s.Exact(`,"status":{}`)
 }
@@ -91,28 +95,61 @@ func (d *Decoder) exactTime(key string) model.Time {
 	return 0
 }
 
-// exactAttribute reads a KeyValue as the collector writes it, and reports whether it was one; otherwise nothing was read.
-func (d *Decoder) exactAttribute() bool {
+// A prediction is how an attribute begins: spans of one name have the same keys in the same order, nearly always.
+type prediction struct {
+	lead []byte // {"key":"request_id","value":{"stringValue":"
+	key  model.AttrKey
+	kind byte // the first letter of the type of the value
+}
+
+// A row predicts the attributes of spans whose names share it.
+type row [24]prediction
+
+// predicted reads a KeyValue as the collector writes it, and reports whether it was one; otherwise nothing was read.
+// One that begins as p says needs no look at its key; where it begins otherwise, p learns.
+func (d *Decoder) predicted(p *prediction) bool {
 	s := &d.s
 	m := s.Mark()
-	if s.Exact(`{"key":"`) {
-		if key, ok := s.Plain(); ok {
-			if k := d.key(key); s.Exact(`,"value":{"`) && d.exactValue(s, k) {
-				return true
-			}
+	if len(p.lead) == 0 || !s.ExactBytes(p.lead) {
+		if !s.Exact(`{"key":"`) {
+			return false
 		}
-		s.Return(m)
+		key, ok := s.Plain()
+		if !ok || !s.Exact(`,"value":{"`) {
+			s.Return(m)
+			return false
+		}
+		switch p.kind = s.Byte(); p.kind {
+		case 's':
+			ok = s.Exact(`stringValue":"`)
+		case 'i':
+			ok = s.Exact(`intValue":"`)
+		case 'd':
+			ok = s.Exact(`doubleValue":`)
+		case 'b':
+			ok = s.Exact(`boolValue":`)
+		default:
+			ok = false
+		}
+		p.key, p.lead = d.key(key), append(p.lead[:0], s.Since(m)...)
+		if !ok {
+			p.lead = p.lead[:0]
+			s.Return(m)
+			return false
+		}
 	}
-	return false
+	if !d.exactValue(p.key, p.kind) {
+		s.Return(m)
+		return false
+	}
+	return true
 }
 
 // exactValue reads what is left of an AnyValue and its KeyValue, and adds it as k.
-func (d *Decoder) exactValue(s *jsonscan.Scanner, k model.AttrKey) bool {
-	switch s.Byte() {
+func (d *Decoder) exactValue(k model.AttrKey, kind byte) bool {
+	s := &d.s
+	switch kind {
 	case 's':
-		if !s.Exact(`stringValue":"`) {
-			return false
-		}
 		text, ok := s.Plain()
 		if !ok || !s.Exact(`}}`) {
 			return false
@@ -120,41 +157,30 @@ func (d *Decoder) exactValue(s *jsonscan.Scanner, k model.AttrKey) bool {
 		if k != model.AttrNone {
 			d.b.AddText(k, text)
 		}
-		return true
 	case 'i':
-		if !s.Exact(`intValue":"`) {
-			return false
-		}
 		n, ok := s.Digits()
 		if !ok || n > math.MaxInt64 || !s.Exact(`"}}`) {
 			return false
 		}
-		if k != model.AttrNone {
-			d.b.AddInt(k, int64(n))
-		}
-		return true
+		d.b.AddInt(k, int64(n))
 	case 'd':
-		if !s.Exact(`doubleValue":`) || s.Byte() == '"' {
+		if s.Byte() == '"' {
 			return false
 		}
 		f, err := s.Float()
 		if err != nil || !s.Exact(`}}`) {
 			return false
 		}
-		if k != model.AttrNone {
-			d.b.AddFloat(k, f)
-		}
-		return true
-	case 'b':
+		d.b.AddFloat(k, f)
+	default:
 		switch {
-		case s.Exact(`boolValue":true}}`):
+		case s.Exact(`true}}`):
 			d.b.AddBool(k, true)
-		case s.Exact(`boolValue":false}}`):
+		case s.Exact(`false}}`):
 			d.b.AddBool(k, false)
 		default:
 			return false
 		}
-		return true
 	}
-	return false
+	return true
 }

@@ -22,7 +22,7 @@ func (d *Decoder) attributes() {
 // attribute reads a KeyValue. A value that stands before its key is read again when the key is known.
 func (d *Decoder) attribute() {
 	s := &d.s
-	if d.exactAttribute() || !s.Object() {
+	if !s.Object() {
 		return
 	}
 	k, known := model.AttrNone, false
