@@ -63,7 +63,7 @@ func (b *Builder) settle(r *Request) {
 			continue
 		}
 		shutdown, clear := s.Has(FlagShutdown), s.Has(FlagTransparent)
-		late := !s.Known() && !clear && s.End.Sub(hi) > overhangOf(s.Dur())
+		late := !s.Known() && !clear && !s.IsPoint() && s.End.Sub(hi) > overhangOf(s.Dur())
 		follows := s.Kind == KindConsumer && s.Parent.Kind == KindProducer
 		s.Blocking = s.Class == Work && !follows && !late && !clear && !shutdown
 		if (s.Class == Background || late) && !shutdown && !clear {
