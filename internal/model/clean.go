@@ -21,6 +21,7 @@ type Builder struct {
 	climbed  int // steps up the tree in this request
 	attempts AttemptScratch
 	order    []*Span
+	sighted  [2][]*Span // spans and lines of a stage
 	starts   []Time
 }
 

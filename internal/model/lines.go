@@ -2,6 +2,7 @@ package model
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 	"strings"
 	"time"
@@ -38,10 +39,14 @@ func (b *Builder) lines(r *Request) {
 
 // A lineOwner tells the processes and workers apart whose lines may coalesce.
 type lineOwner struct {
-	proc   ProcID
-	pid    int64
-	worker string
+	LineProcess
+	role     string // where there is no pid
+	worker   string // of passes
+	unplaced bool   // on a clock without an epoch
 }
+
+// manyOwners is how many processes in a request are looked through one by one.
+const manyOwners = 16
 
 // openLines holds the span that lines of one process are being added to, one of each kind.
 type openLines struct {
@@ -59,27 +64,46 @@ type openLines struct {
 //   - slk.load, or the first slk.*, opens a pass of cb.start_load_kv, further slk.* of that worker continue it
 //   - sched.gnnmt lines make one cb.schedule per lookup, first to last; the line whose interval contains the next lookup's submit begins the next
 //
-// b.order holds the lines in order of raw start; what was added to another is taken from r.Spans.
+// b.order holds the lines in order of raw start; what was added to another is taken from r.Spans. Lines on a clock without an epoch are untimed, but have
+// their instants on that clock, where they coalesce like others.
 func (b *Builder) coalesce(r *Request) {
 	var owners []*openLines
+	var index map[lineOwner]*openLines // of many
 	of := func(s *Span) *openLines {
-		o := lineOwner{proc: s.Proc, pid: r.Dict.Res(s.Res).PID}
+		o := lineOwner{LineProcess: r.LineProcess(s), unplaced: s.Has(FlagUntimed)}
+		if o.PID == 0 {
+			o.role = s.Text(AttrRole)
+		}
 		if s.Stage == StageStartLoadKV {
 			o.worker = s.Worker()
 		}
-		for _, x := range owners {
-			if x.owner == o {
+		if index != nil {
+			if x := index[o]; x != nil {
 				return x
 			}
+		} else {
+			for _, x := range owners {
+				if x.owner == o {
+					return x
+				}
+			}
 		}
-		owners = append(owners, &openLines{owner: o})
-		return owners[len(owners)-1]
+		x := &openLines{owner: o}
+		if owners = append(owners, x); len(owners) == manyOwners {
+			index = map[lineOwner]*openLines{}
+			for _, x := range owners {
+				index[x.owner] = x
+			}
+		} else if index != nil {
+			index[o] = x
+		}
+		return x
 	}
 	merged := false
 	name := func(s *Span) string { return r.Dict.Str(s.Name) }
 	for _, s := range b.order {
 		s.Mark = 0
-		if s.Has(FlagUntimed) {
+		if s.RawStart == 0 {
 			continue
 		}
 		switch n := name(s); {
@@ -113,7 +137,7 @@ func (b *Builder) coalesce(r *Request) {
 		}
 	}
 	for _, s := range b.order {
-		if s.Has(FlagUntimed) || s.Mark == 1 || name(s) != lineSchedule {
+		if s.RawStart == 0 || s.Mark == 1 || name(s) != lineSchedule {
 			continue
 		}
 		o := of(s)
@@ -168,6 +192,19 @@ func (b *Builder) dropMarked(r *Request) int64 {
 	return int64(n)
 }
 
+// pair makes one of a span and a line, unless one of them is part of another pair.
+func (r *Request) pair(s, line *Span) {
+	if s.Mark != 0 || line.Mark != 0 {
+		return
+	}
+	s.Mark = 2
+	if s.Proc != line.Proc {
+		r.Votes = append(r.Votes, Vote{r.LineProcess(line), s.Proc})
+	}
+	s.pair(line)
+	r.StagePaired[s.Stage]++
+}
+
 // A sighting is a span and a line that may be one (R4.10).
 type sighting struct {
 	span, line *Span
@@ -177,12 +214,21 @@ type sighting struct {
 // pairSightings makes one of a span and a line that show the same work: same stage, owner, rank and pid, raw start and duration within
 // max(1 ms, 1 % of the longer). Of several the closest pair goes first. The span stays, the finer times with it (R4.10).
 func (b *Builder) pairSightings(r *Request) {
-	var found []sighting
-	for lo := StageNone + 1; lo < NumStages; lo++ {
-		found = b.candidates(r, lo, found)
+	var spans, lines, unplaced uint64 // sets of stages
+	for _, s := range r.Spans {
+		switch set := uint64(1) << s.Stage; {
+		case s.Line && s.Has(FlagUntimed):
+			unplaced |= set
+		case s.Line:
+			lines |= set
+		default:
+			spans |= set
+		}
 	}
-	if len(found) == 0 {
-		return
+	var found []sighting
+	both := spans & (lines | unplaced) &^ (1 << StageNone)
+	for rest := both & lines; rest != 0; rest &= rest - 1 {
+		found = b.candidates(r, Stage(bits.TrailingZeros64(rest)), found)
 	}
 	slices.SortFunc(found, func(x, y sighting) int {
 		return cmp.Or(cmp.Compare(x.apart, y.apart), r.compareSpans(x.span, y.span), r.compareSpans(x.line, y.line))
@@ -191,17 +237,16 @@ func (b *Builder) pairSightings(r *Request) {
 		s.Mark = 0
 	}
 	for _, f := range found {
-		if f.span.Mark != 0 || f.line.Mark != 0 {
-			continue
-		}
-		f.span.Mark = 2
-		if f.span.Proc != f.line.Proc {
-			r.Votes = append(r.Votes, Vote{r.LineProcess(f.line), f.span.Proc})
-		}
-		f.span.pair(f.line)
-		r.StagePaired[f.span.Stage]++
+		r.pair(f.span, f.line)
 	}
-	r.Counts.Dual += b.dropMarked(r)
+	for rest := both & unplaced; rest != 0; rest &= rest - 1 {
+		b.pairOrdinals(r, Stage(bits.TrailingZeros64(rest)))
+	}
+	dropped := b.dropMarked(r)
+	if dropped == 0 {
+		return
+	}
+	r.Counts.Dual += dropped
 	// A line may have been the finer clock: keep the order of raw start.
 	slices.SortStableFunc(r.Spans, func(x, y *Span) int {
 		return cmp.Or(boolCompare(x.Has(FlagUntimed), y.Has(FlagUntimed)), r.compareRaw(x, y))
@@ -214,7 +259,8 @@ func (r *Request) compareRaw(x, y *Span) int {
 
 // candidates appends the pairs of one stage.
 func (b *Builder) candidates(r *Request, stage Stage, found []sighting) []sighting {
-	var spans, lines []*Span
+	spans, lines := b.sighted[0][:0], b.sighted[1][:0]
+	defer func() { b.sighted = [2][]*Span{spans, lines} }()
 	for _, s := range r.Spans {
 		if s.Stage != stage || s.Has(FlagUntimed) {
 			continue
@@ -232,10 +278,10 @@ func (b *Builder) candidates(r *Request, stage Stage, found []sighting) []sighti
 	r.StageSeen.Lines[stage] += int32(len(lines))
 	for _, l := range lines {
 		reach := Time(tolerance(l.Dur()) * 2) // a span that much longer is out of reach anyway
-		n, _ := slices.BinarySearchFunc(spans, l.RawStart-reach, func(s *Span, t Time) int { return cmp.Compare(s.RawStart, t) })
-		for _, s := range spans[n:] {
-			if s.RawStart > l.RawStart+reach {
-				break
+		at, _ := slices.BinarySearchFunc(spans, l.RawStart, func(s *Span, t Time) int { return cmp.Compare(s.RawStart, t) })
+		for _, s := range spans[max(0, at-maxSightings):min(len(spans), at+maxSightings)] {
+			if s.RawStart < l.RawStart-reach || s.RawStart > l.RawStart+reach {
+				continue
 			}
 			starts, durations := absolute(s.RawStart.Sub(l.RawStart)), absolute(s.Dur()-l.Dur())
 			within := tolerance(max(s.Dur(), l.Dur()))
@@ -245,6 +291,44 @@ func (b *Builder) candidates(r *Request, stage Stage, found []sighting) []sighti
 		}
 	}
 	return found
+}
+
+// maxSightings bounds how many spans before and after its start are looked at for one line.
+const maxSightings = 64
+
+// pairOrdinals pairs the spans of a stage with lines on a clock without an epoch: the first with the first of their worker and so on, where their
+// durations agree (R4.10).
+func (b *Builder) pairOrdinals(r *Request, stage Stage) {
+	var spans []*Span
+	for _, s := range r.Spans {
+		if s.Stage == stage && !s.Line && !s.Has(FlagUntimed) {
+			spans = append(spans, s)
+		}
+	}
+	lines := 0
+	used := map[string]int{} // by rank, how many of its spans are behind us
+	for _, l := range r.Spans {
+		if l.Stage != stage || !l.Line || !l.Has(FlagUntimed) || l.RawStart == 0 {
+			continue
+		}
+		lines++
+		rank := l.Worker()
+		for n := used[rank]; n < len(spans); n++ {
+			if s := spans[n]; sameWorker(r, s, l) {
+				used[rank] = n + 1
+				if l.RawEnd != 0 && absolute(s.Dur()-l.Dur()) <= tolerance(max(s.Dur(), l.Dur())) {
+					r.pair(s, l)
+				}
+				break
+			}
+		}
+	}
+	if lines > 0 && len(spans) > 0 {
+		if r.StageSeen.Spans[stage] == 0 {
+			r.StageSeen.Spans[stage] = int32(len(spans))
+		}
+		r.StageSeen.Lines[stage] += int32(lines)
+	}
 }
 
 // tolerance is how far two sightings of one span may be apart (VOCABULARY 6).
@@ -265,11 +349,16 @@ func sameWorker(r *Request, s, line *Span) bool {
 // pair makes a line and the span it shows one.
 func (s *Span) pair(line *Span) {
 	fine := func(x *Span) bool { return x.RawStart%microsecond != 0 || x.RawEnd%microsecond != 0 }
-	if fine(line) && !fine(s) {
+	shift := Time(0) // of a clock without an epoch
+	if line.Has(FlagUntimed) {
+		shift = s.RawStart - line.RawStart
+	} else if fine(line) && !fine(s) {
 		s.RawStart, s.RawEnd, s.Start, s.End = line.RawStart, line.RawEnd, line.Start, line.End
 	}
 	s.addAttrs(line)
-	s.Polls = append(s.Polls, line.Polls...)
+	for _, p := range line.Polls {
+		s.Polls = append(s.Polls, p+shift)
+	}
 	s.Error = s.Error || line.Error
 	s.Sources = append(s.Sources, line.Sources...)
 	line.Mark = 1

@@ -426,7 +426,7 @@ func (b *Builder) adopt(r *Request, s *Span) *Span {
 // sameProcess reports whether two spans of one owner come from one process; a line and a span also by pid, else by rank (R4.16).
 func (r *Request) sameProcess(a, c *Span) bool {
 	if a.Proc == c.Proc {
-		return true
+		return !a.Line || !c.Line || r.writerOf(a) == r.writerOf(c)
 	}
 	if a.Line == c.Line {
 		return false
@@ -517,65 +517,6 @@ func (b *Builder) isUnder(s, top *Span) bool {
 		}
 	}
 	return false
-}
-
-// middles makes a cb.schedule or cb.execute where none was recorded and two spans or more of one process and attempt would hang under it (R4.15).
-func (b *Builder) middles(r *Request) {
-	var attempts []Attempt
-	for _, stage := range [...]Stage{StageSchedule, StageExecute} {
-		if len(b.byStage[stage]) > 0 {
-			continue
-		}
-		b.order = b.order[:0]
-		for _, s := range b.waiting {
-			if s.Known() && !s.Has(FlagUntimed) && slices.Contains(Stages[s.Stage].Parents, stage) {
-				b.order = append(b.order, s)
-			}
-		}
-		if len(b.order) < 2 {
-			continue
-		}
-		if attempts == nil {
-			attempts = r.Attempts(&b.attempts)
-		}
-		of := AttemptOf
-		if stage == StageSchedule {
-			of = ScheduleAttemptOf
-		}
-		for _, s := range b.order {
-			s.Mark = of(attempts, s.Start)
-		}
-		slices.SortFunc(b.order, func(x, y *Span) int {
-			return cmp.Or(cmp.Compare(r.Dict.Proc(x.Proc).Name, r.Dict.Proc(y.Proc).Name), cmp.Compare(x.Mark, y.Mark), r.compareSpans(x, y))
-		})
-		for lo := 0; lo < len(b.order); {
-			hi := lo + 1
-			for hi < len(b.order) && b.order[hi].Proc == b.order[lo].Proc && b.order[hi].Mark == b.order[lo].Mark {
-				hi++
-			}
-			if hi-lo >= 2 {
-				b.middle(r, stage, b.order[lo:hi])
-			}
-			lo = hi
-		}
-	}
-}
-
-func (b *Builder) middle(r *Request, stage Stage, kids []*Span) {
-	m := b.make(stage, kids[0].Proc, kids[0].Mark)
-	m.Res = kids[0].Res
-	m.Start, m.End = kids[0].Start, kids[0].End
-	for _, k := range kids {
-		m.Start, m.End = min(m.Start, k.Start), max(m.End, k.End)
-		k.Parent = m
-	}
-	m.RawStart, m.RawEnd = m.Start, m.End
-	if p := b.shiftOf(m.Proc); p != nil {
-		m.RawStart, m.RawEnd = m.Start-Time(p.shift), m.End-Time(p.shift)
-	}
-	b.addToStage(m)
-	b.waiting = append(b.waiting, m)
-	r.Spans = append(r.Spans, m)
 }
 
 // adoptWaiting gives every span that waits a parent; those near a root come first, so that what is below finds them in place.

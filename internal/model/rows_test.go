@@ -14,7 +14,8 @@ import (
 const epoch Time = 1_764_432_000_000_000_000
 
 // rows makes a grouped, uncleaned request: a line `id parent stage start end [key=value …]` is a span, times in µs, `-` as parent for none, as end
-// for open. Keys: proc (p), trace (0), kind, worker_id and other attributes of the table; line: a profile line with that name; pid.
+// for open. Keys: proc (p), trace (0), kind, worker_id and other attributes of the table; line: a profile line with that name; pid; unplaced: on a clock
+// without an epoch.
 func rows(t testing.TB, text string) *Request {
 	t.Helper()
 	d := NewDict()
@@ -58,6 +59,8 @@ func rows(t testing.TB, text string) *Request {
 				s.Kind = SpanKind(n)
 			case "line":
 				s.Line = true
+			case "unplaced":
+				s.Flags |= FlagUntimed
 			case "pid":
 				pid, _ = strconv.ParseInt(value, 10, 64)
 			case "error":
@@ -90,7 +93,7 @@ func rows(t testing.TB, text string) *Request {
 		r.Spans = append(r.Spans, s)
 	}
 	slices.SortStableFunc(r.Spans, func(a, b *Span) int {
-		return cmp.Or(cmp.Compare(a.RawStart, b.RawStart), d.CompareSpanIDs(a.ID, b.ID))
+		return cmp.Or(boolCompare(a.Has(FlagUntimed), b.Has(FlagUntimed)), cmp.Compare(a.RawStart, b.RawStart), d.CompareSpanIDs(a.ID, b.ID))
 	})
 	return r
 }
