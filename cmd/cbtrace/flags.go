@@ -23,6 +23,7 @@ type captureFlags struct {
 	jobs         int
 	strict       bool
 	keepGoing    bool
+	profileMap   string
 }
 
 func (f *captureFlags) register(cmd *cobra.Command) {
@@ -46,6 +47,7 @@ func (f *captureFlags) register(cmd *cobra.Command) {
 		s.IntVar(&f.jobs, "jobs", 0, "how many workers; 0: one per processor")
 		s.BoolVar(&f.strict, "strict", false, "exit 3 when anything of the input was bad")
 		s.BoolVar(&f.keepGoing, "keep-going", false, "go on when a file that was named cannot be used")
+		s.StringVar(&f.profileMap, "profile-map", "", "what the names and keys of CB_PROFILE lines mean, from the YAML in `FILE`")
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cbtrace/cbtrace/internal/analyze"
 	"github.com/cbtrace/cbtrace/internal/ingest"
+	"github.com/cbtrace/cbtrace/internal/ingest/profile"
 	"github.com/cbtrace/cbtrace/internal/model"
 	"github.com/cbtrace/cbtrace/internal/model/store"
 	"github.com/cbtrace/cbtrace/internal/render"
@@ -47,9 +48,15 @@ func (a *app) open(ctx context.Context, f *captureFlags, args []string, whole, s
 		defer file.Close()
 		opt.Surveys = append(opt.Surveys, file)
 	}
+	read := ingest.Options{KeepAll: whole, ShowSensitive: showSensitive, Jobs: f.jobs}
+	if f.profileMap != "" {
+		if read.ProfileKeys, err = profileKeys(f.profileMap); err != nil {
+			return nil, &usageError{fmt.Errorf("--profile-map: %w", err)}
+		}
+	}
 	work := func(w io.Writer) error {
 		opt.SurveyOut = w
-		c, err = analyze.Open(ctx, reader(set, ingest.Options{KeepAll: whole, ShowSensitive: showSensitive, Jobs: f.jobs}), opt)
+		c, err = analyze.Open(ctx, reader(set, read), opt)
 		return err
 	}
 	if f.surveyOut == "" {
@@ -67,6 +74,16 @@ func (a *app) open(ctx context.Context, f *captureFlags, args []string, whole, s
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
+}
+
+// profileKeys reads a file of --profile-map.
+func profileKeys(path string) (*profile.Keys, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return profile.ReadMap(f, path)
 }
 
 func (t *instant) when() analyze.When {
