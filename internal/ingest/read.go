@@ -213,13 +213,13 @@ func (src *source) report(in *Input, rep *decode.Report) {
 // nowhere is the offset of a problem of a whole input.
 const nowhere = -1
 
-// buffer is memory for a block.
+// buffer is memory for a block: that of one which was decoded, or none yet.
 func (r *reader) buffer() []byte {
 	select {
 	case b := <-r.free:
 		return b
 	default:
-		return make([]byte, 0, blockSize+sniffSize)
+		return nil
 	}
 }
 
@@ -251,7 +251,7 @@ func (r *reader) work(w *worker, p *Progress) error {
 		if p != nil {
 			p.Spans.Add(rep.Spans)
 		}
-		if cap(t.block.data) <= 2*blockSize { // one for a larger record is not kept
+		if n := cap(t.block.data); n >= blockSize && n <= 2*blockSize { // one for a larger record is not kept, nor one of a small input
 			select {
 			case r.free <- t.block.data[:0]:
 			default:

@@ -83,6 +83,9 @@ func (s *Set) open(in *Input, n *int64, total *atomic.Int64) (*source, error) {
 	src.peek()
 	for range maxLayers {
 		if !src.unwrap() {
+			if src.whole { // a small input needs little memory
+				src.block = min(src.block, len(src.head)+1)
+			}
 			return src, nil
 		}
 	}
