@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cbtrace/cbtrace/internal/analyze/budget"
 	"github.com/cbtrace/cbtrace/internal/render"
 )
 
@@ -42,6 +43,17 @@ func status(err error, begun bool) int {
 		return exitUsage
 	}
 	return exitInput
+}
+
+// gateStatus is the exit status of a verdict (R9.4); insufficient says what not enough evidence means: error, pass or fail.
+func gateStatus(verdict, insufficient string) int {
+	switch {
+	case verdict == budget.Fail, verdict == budget.Insufficient && insufficient == "fail":
+		return exitBroken
+	case verdict == budget.Insufficient && insufficient == "error":
+		return exitEvidence
+	}
+	return exitFine
 }
 
 // exit says on stderr what went wrong and returns the exit status.

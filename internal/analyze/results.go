@@ -13,25 +13,11 @@ import (
 
 // Aggregate analyses every selected request and adds up the rows.
 func (c *Capture) Aggregate(ctx context.Context, opt report.Options) (*report.Aggregate, error) {
-	since, until, _ := c.Interval()
-	opt.Since, opt.Until = since, until
-	workers := make([]*report.Aggregate, c.opt.jobs())
-	err := c.rows(ctx, func(w int) func(*analyzer, *model.Row) error {
-		agg := report.New(c.Dict, opt)
-		workers[w] = agg
-		return func(_ *analyzer, row *model.Row) error {
-			agg.Add(row)
-			return nil
-		}
-	})
+	all, err := c.Aggregates(ctx, opt, nil)
 	if err != nil {
 		return nil, err
 	}
-	whole := workers[0]
-	for _, w := range workers[1:] {
-		whole.Merge(w)
-	}
-	return whole, nil
+	return all[0], nil
 }
 
 // Facts are what a report of this capture says beside its requests.

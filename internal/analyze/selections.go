@@ -1,0 +1,40 @@
+package analyze
+
+import (
+	"context"
+
+	"github.com/cbtrace/cbtrace/internal/analyze/report"
+	"github.com/cbtrace/cbtrace/internal/model"
+)
+
+// Aggregates analyses every selected request once, and adds up the rows of all of them, first, and then those of each filter.
+func (c *Capture) Aggregates(ctx context.Context, opt report.Options, filters []Filter) ([]*report.Aggregate, error) {
+	opt.Since, opt.Until, _ = c.Interval()
+	workers := make([][]*report.Aggregate, c.opt.jobs())
+	err := c.rows(ctx, func(w int) func(*analyzer, *model.Row) error {
+		all := make([]*report.Aggregate, 1+len(filters))
+		for i := range all {
+			all[i] = report.New(c.Dict, opt)
+		}
+		workers[w] = all
+		return func(a *analyzer, row *model.Row) error {
+			all[0].Add(row)
+			for i, f := range filters {
+				if f.Match(a.req, row) {
+					all[i+1].Add(row)
+				}
+			}
+			return nil
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	whole := workers[0]
+	for _, w := range workers[1:] {
+		for i := range whole {
+			whole[i].Merge(w[i])
+		}
+	}
+	return whole, nil
+}
