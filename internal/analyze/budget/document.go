@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/cbtrace/cbtrace/internal/model"
 )
@@ -105,4 +107,17 @@ func (r *Result) excess() float64 {
 		return math.Inf(1)
 	}
 	return math.Abs(r.Value.V-r.Bound.V) / math.Abs(r.Bound.V)
+}
+
+// Find is the results that a text names: the rule of a number, from 1 in the order of the results, else those with the text in rule or metric.
+func (d *Document) Find(text string) (out []*Result) {
+	if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(d.Results) {
+		return []*Result{&d.Results[n-1]}
+	}
+	for i := range d.Results {
+		if r := &d.Results[i]; strings.Contains(r.Rule, text) || strings.Contains(r.Metric, text) {
+			out = append(out, r)
+		}
+	}
+	return out
 }

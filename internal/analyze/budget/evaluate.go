@@ -17,8 +17,9 @@ import (
 
 // A Subject is a capture or a saved report as it is held against a budget, or compared with as a baseline.
 type Subject struct {
-	Name    string
-	Figures *report.Figures
+	Name     string
+	Figures  *report.Figures
+	Analysis report.Analysis
 	// Selected are the figures of selections that were made while a capture was read. Those of a saved report come from its request table.
 	Selected map[Selection]*report.Figures
 	// Match makes the filter of a selection over the request table; an error says that the table cannot answer it (R9.5).

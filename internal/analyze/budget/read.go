@@ -2,11 +2,14 @@ package budget
 
 import (
 	"context"
-	"strconv"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/cbtrace/cbtrace/internal/analyze"
 	"github.com/cbtrace/cbtrace/internal/analyze/report"
+	"github.com/cbtrace/cbtrace/internal/analyze/saved"
 	"github.com/cbtrace/cbtrace/internal/model"
 )
 
@@ -21,11 +24,16 @@ func Read(ctx context.Context, c *analyze.Capture, selections []Selection) (*Sub
 		return nil, err
 	}
 	facts := c.Facts()
-	s := &Subject{Name: "this capture", Figures: all[0].Figures(facts), Selected: map[Selection]*report.Figures{}}
+	s := &Subject{Name: "this capture", Figures: all[0].Figures(facts), Analysis: facts.Analysis, Selected: map[Selection]*report.Figures{}}
 	for i, sel := range selections {
 		s.Selected[sel] = all[i+1].Figures(facts)
 	}
 	return s, nil
+}
+
+// Saved makes a subject of a saved report.
+func Saved(name string, r *saved.Report) *Subject {
+	return &Subject{Name: name, Figures: r.Figures(), Analysis: r.Facts.Analysis}
 }
 
 // A filter keeps the requests of a selection.
@@ -37,15 +45,36 @@ func (f *filter) Match(_ *model.Request, row *model.Row) bool {
 
 func (f *filter) String() string { return f.Model }
 
-// Find is the results that a text names: the rule of a number, from 1 in the order of the results, else those with the text in rule or metric.
-func (d *Document) Find(text string) (out []*Result) {
-	if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(d.Results) {
-		return []*Result{&d.Results[n-1]}
-	}
-	for i := range d.Results {
-		if r := &d.Results[i]; strings.Contains(r.Rule, text) || strings.Contains(r.Metric, text) {
-			out = append(out, r)
+// Mismatches are the ways in which a baseline was not made as this capture was, in words: with other options, or of other models.
+func (in *Input) Mismatches() (out []string) {
+	here := models(in.Current.Figures)
+	for _, b := range in.Baselines {
+		for _, d := range in.Current.Analysis.Differences(b.Analysis) {
+			out = append(out, fmt.Sprintf("%s was made with %s %s, this with %s", b.Name, d.Option, said(d.B), said(d.A)))
+		}
+		if there := models(b.Figures); !slices.Equal(here, there) {
+			out = append(out, fmt.Sprintf("%s is of %s, this of %s", b.Name, strings.Join(there, ", "), strings.Join(here, ", ")))
 		}
 	}
 	return out
+}
+
+func said(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
+}
+
+// models are those of the requests, by name.
+func models(f *report.Figures) []string {
+	seen := map[model.StrID]bool{}
+	for d := range f.Table.All {
+		seen[d.Model] = true
+	}
+	names := map[string]bool{}
+	for id := range seen {
+		names[f.Dict.Str(id)] = true
+	}
+	return slices.Sorted(maps.Keys(names))
 }

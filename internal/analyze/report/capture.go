@@ -120,12 +120,6 @@ type Difference struct{ Option, A, B string }
 
 // Differences are the options in which this report and another one differ; both need not have the same Dict.
 func (a *Aggregate) Differences(c *Capture, b *Aggregate, d *Capture) []Difference {
-	onOff := func(on bool) string {
-		if on {
-			return "on"
-		}
-		return "off"
-	}
 	slos := func(o *Options) string {
 		var all []string
 		for _, s := range o.SLOs {
@@ -140,17 +134,33 @@ func (a *Aggregate) Differences(c *Capture, b *Aggregate, d *Capture) []Differen
 		}
 		return strings.Join(all, ", ")
 	}
-	var out []Difference
-	for _, x := range []Difference{
+	return append(differing([]Difference{
 		{"--per", a.opt.Per.String(), b.opt.Per.String()},
 		{"--by", bys(&a.opt), bys(&b.opt)},
 		{"--slo", slos(&a.opt), slos(&b.opt)},
-		{"--key", c.Analysis.Key, d.Analysis.Key},
-		{"--no-skew", onOff(c.Analysis.NoSkew), onOff(d.Analysis.NoSkew)},
-		{"--keep-shutdown", onOff(c.Analysis.KeepShutdown), onOff(d.Analysis.KeepShutdown)},
-		{"--deadline", c.Analysis.Deadline.String(), d.Analysis.Deadline.String()},
-		{"--where", c.Analysis.Where, d.Analysis.Where},
-	} {
+	}), c.Analysis.Differences(d.Analysis)...)
+}
+
+// Differences are those between two ways to analyse.
+func (a Analysis) Differences(b Analysis) []Difference {
+	onOff := func(on bool) string {
+		if on {
+			return "on"
+		}
+		return "off"
+	}
+	return differing([]Difference{
+		{"--key", a.Key, b.Key},
+		{"--no-skew", onOff(a.NoSkew), onOff(b.NoSkew)},
+		{"--keep-shutdown", onOff(a.KeepShutdown), onOff(b.KeepShutdown)},
+		{"--deadline", a.Deadline.String(), b.Deadline.String()},
+		{"--where", a.Where, b.Where},
+	})
+}
+
+// differing keeps the options that differ.
+func differing(all []Difference) (out []Difference) {
+	for _, x := range all {
 		if x.A != x.B {
 			out = append(out, x)
 		}
