@@ -20,9 +20,9 @@ const epoch = model.Time(1_764_432_000 * sec)
 
 // A capture is a set of cleaned requests written as rows
 //
-//	request id parent stage start end [process=p] [trace=0] [worker_id=0] [scope=…] [model=…] [kind=3] [line] [open]
+//	request id parent stage start end [process=p] [trace=0] [worker_id=0] [scope=…] [model=…] [kind=3] [pid=…] [line] [open]
 //
-// with times in a unit, after epoch. In a row that begins with "*" the request is r0, r1 … and {i} its number; times may be sums of products.
+// with times in a unit, after epoch. A line with a pid is of a file that is called like the process. In a row that begins with "*" the request is r0, r1 … and {i} its number; times may be sums of products.
 type capture struct {
 	t        testing.TB
 	dict     *model.Dict
@@ -84,10 +84,20 @@ func (c *capture) row(unit int64, row string) {
 		MPScope: strings.HasPrefix(opt["scope"], "lmcache_mp"), LMScope: strings.HasPrefix(opt["scope"], "lmcache"),
 		Res:      c.dict.Resource(model.Resource{Instance: opt["process"]}, ""),
 		RawStart: epoch + model.Time(c.sum(f[4])*unit), RawEnd: epoch + model.Time(c.sum(f[5])*unit)}
-	sp.Class, sp.Proc = sp.Kin.Info().Class, c.dict.Res(sp.Res).Proc
+	pid, _ := strconv.ParseInt(opt["pid"], 10, 64)
 	if _, sp.Line = opt["line"]; sp.Line {
 		sp.MPScope = false
+		sp.Stage = model.ProfileStage(f[3])
+		sp.Kin = sp.Stage
 	}
+	if pid != 0 {
+		r := model.Resource{Instance: opt["process"], PID: pid}
+		if sp.Line { // its process is a file
+			r.Instance = ""
+		}
+		sp.Res = c.dict.Resource(r, opt["process"])
+	}
+	sp.Class, sp.Proc = sp.Kin.Info().Class, c.dict.Res(sp.Res).Proc
 	if _, open := opt["open"]; open {
 		sp.Flags |= model.FlagOpen
 	}

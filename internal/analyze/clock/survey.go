@@ -46,7 +46,7 @@ type Survey struct {
 
 	votes  ballot // which instances profile lines are of (R4.11)
 	voters []voter
-	voted  []model.Vote
+	voted  []voted
 }
 
 // A procPair names two processes, a the one whose name comes first.

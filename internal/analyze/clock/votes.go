@@ -12,12 +12,16 @@ import (
 // Which instance the process of profile lines is (R4.11).
 //
 // Lines name no instance: their process is a file, and a pid. What was seen both as a line and as a span (R4.10) votes for the span's instance, and the
-// most votes count. Where nothing was seen both ways, an instance with that pid whose spans of the same owner are in the same requests counts, by
-// how many requests: the plugin may export no stage that it also profiles, and still a capture holds one scheduler 4242. Owners must agree because
-// pids are small numbers in containers, where the engine and every worker may be process 1.
+// most votes count. Where nothing was seen both ways, an instance with that pid whose spans are in the same requests counts, by how many requests: the
+// plugin may export no stage that it also profiles, and still there is one scheduler 4242. In containers pids are small, and the engine and every worker
+// may be process 1; so the spans must be of the same owner and of no other rank. Where there are none, spans of unknown names do, if the pid is one
+// that the first processes of a container do not have.
 
-// votes count for one instance.
-type votes struct{ pairs, requests int64 }
+// votes count for one instance: pairs of R4.10, requests with spans of the same owner and pid, requests with spans of the same pid.
+type votes struct{ pairs, requests, others int64 }
+
+// firstTelling is the first pid that tells a process by itself: Linux hands out smaller ones only once, after a boot or in a new container.
+const firstTelling = 300
 
 // A ballot is the votes of all line processes.
 type ballot map[model.LineProcess]map[model.ProcID]votes
@@ -29,7 +33,7 @@ func (b ballot) add(lines model.LineProcess, instance model.ProcID, n votes) {
 		b[lines] = of
 	}
 	v := of[instance]
-	of[instance] = votes{v.pairs + n.pairs, v.requests + n.requests}
+	of[instance] = votes{v.pairs + n.pairs, v.requests + n.requests, v.others + n.others}
 }
 
 func (b ballot) merge(o ballot) {
@@ -50,7 +54,7 @@ func (v *Survey) addVotes(r *model.Request) {
 		if !s.Line || s.Owner() == model.OwnerNone {
 			continue
 		}
-		who := voter{r.LineProcess(s), s.Owner()}
+		who := voter{r.LineProcess(s), s.Owner(), s.Worker()}
 		if who.lines.PID != 0 && !slices.Contains(v.voters, who) {
 			v.voters = append(v.voters, who)
 		}
@@ -67,20 +71,39 @@ func (v *Survey) addVotes(r *model.Request) {
 		if res.PID == 0 || res.Instance == "" {
 			continue
 		}
+		rank := s.Worker()
 		for _, who := range v.voters {
-			vote := model.Vote{Lines: who.lines, Span: s.Proc}
-			if who.lines.PID == res.PID && who.owner == s.Owner() && who.lines.Proc != s.Proc && !slices.Contains(v.voted, vote) {
-				v.voted = append(v.voted, vote)
-				v.votes.add(who.lines, s.Proc, votes{requests: 1})
+			if who.lines.PID != res.PID || who.lines.Proc == s.Proc || who.rank != "" && rank != "" && who.rank != rank {
+				continue
+			}
+			n := votes{requests: 1}
+			switch {
+			case who.owner == s.Owner():
+			case s.Owner() == model.OwnerNone && res.PID >= firstTelling:
+				n = votes{others: 1}
+			default:
+				continue
+			}
+			if x := (voted{who.lines, s.Proc, n}); !slices.Contains(v.voted, x) {
+				v.voted = append(v.voted, x)
+				v.votes.add(x.lines, x.instance, n)
 			}
 		}
 	}
 }
 
-// A voter is a line process, and as whose owner it wrote in a request.
+// A voter is a line process, and as whose owner and rank it wrote in a request.
 type voter struct {
 	lines model.LineProcess
 	owner model.Owner
+	rank  string
+}
+
+// voted is how a request voted.
+type voted struct {
+	lines    model.LineProcess
+	instance model.ProcID
+	n        votes
 }
 
 // elect finds the instance of each line process, and which processes share a clock: the lines of one file, and the instances that they are.
@@ -90,10 +113,10 @@ func (t *Table) elect(b ballot) {
 	var groups [][]model.ProcID
 	for lines, of := range b {
 		best := slices.MinFunc(slices.Collect(maps.Keys(of)), func(x, y model.ProcID) int {
-			return cmp.Or(cmp.Compare(of[y].pairs, of[x].pairs), cmp.Compare(of[y].requests, of[x].requests), t.byName(x, y))
+			return cmp.Or(cmp.Compare(of[y].pairs, of[x].pairs), cmp.Compare(of[y].requests, of[x].requests), cmp.Compare(of[y].others, of[x].others), t.byName(x, y))
 		})
 		t.instances[lines] = best
-		strength[best] += of[best].pairs<<20 + of[best].requests
+		strength[best] += of[best].pairs<<20 + of[best].requests + of[best].others
 		groups = append(groups, []model.ProcID{lines.Proc, best})
 	}
 	for again := true; again; { // join groups that have a process in common
@@ -184,7 +207,7 @@ func (p *pair) swap() {
 	}
 }
 
-// appendVotes writes the votes: process of the lines, pid, instance, pairs, requests, in order of the first three.
+// appendVotes writes the votes: process of the lines, pid, instance and the three counts, in order of the first three.
 func (e *encoder) appendVotes(b ballot) {
 	type row struct {
 		lines    uint64
@@ -208,15 +231,16 @@ func (e *encoder) appendVotes(b ballot) {
 		e.uvarint(r.instance)
 		e.uvarint(uint64(r.n.pairs))
 		e.uvarint(uint64(r.n.requests))
+		e.uvarint(uint64(r.n.others))
 	}
 }
 
 func (d *decoder) votes(v *Survey) {
-	for range d.count(5) {
+	for range d.count(6) {
 		lines := model.LineProcess{Proc: place(d, d.procs), PID: d.varint()}
 		instance := place(d, d.procs)
-		n := votes{d.number(), d.number()}
-		d.require(n.pairs+n.requests > 0 && n.pairs < maxVotes && n.requests < maxVotes)
+		n := votes{d.number(), d.number(), d.number()}
+		d.require(n != votes{} && n.pairs < maxVotes && n.requests < maxVotes && n.others < maxVotes)
 		if d.bad {
 			return
 		}
@@ -225,4 +249,4 @@ func (d *decoder) votes(v *Survey) {
 }
 
 // maxVotes bounds what a file may say.
-const maxVotes = 1 << 40
+const maxVotes = 1 << 36
