@@ -17,32 +17,6 @@ const (
 	numLevels
 )
 
-// trimIndex takes the index of one of several choices off an internal id.
-func trimIndex(id []byte) ([]byte, bool) {
-	i := 0
-	for i < len(id) && id[i] >= '0' && id[i] <= '9' {
-		i++
-	}
-	if i == 0 || i == len(id) || id[i] != '_' {
-		return id, false
-	}
-	return id[i+1:], true
-}
-
-// trimSuffix takes the 8 hex digits off that vLLM adds to an id.
-func trimSuffix(id []byte) ([]byte, bool) {
-	n := len(id) - 9
-	if n < 0 || id[n] != '-' {
-		return id, false
-	}
-	for _, c := range id[n+1:] {
-		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return id, false
-		}
-	}
-	return id[:n], true
-}
-
 // A fit is an internal id that an external one may mean.
 type fit struct {
 	key      hash
@@ -81,14 +55,14 @@ func (j *fits) internal(id []byte, key hash) {
 	}
 	j.last = key // entries of one request follow one another
 	j.fit(levelExact, key, key)
-	child, indexed := trimIndex(id)
+	child, indexed := model.TrimIndex(id)
 	if indexed {
 		j.fit(levelIndex, hashID(child), key)
-		if whole, ok := trimSuffix(id); ok {
+		if whole, ok := model.TrimSuffix(id); ok {
 			j.fit(levelWholeChild, hashID(whole), key)
 		}
 	}
-	if base, ok := trimSuffix(child); ok {
+	if base, ok := model.TrimSuffix(child); ok {
 		j.fit(levelSuffix, hashID(base), key)
 	}
 }
