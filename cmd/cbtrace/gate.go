@@ -6,11 +6,16 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/cbtrace/cbtrace/internal/analyze/budget"
+	"github.com/cbtrace/cbtrace/internal/analyze/saved"
+	"github.com/cbtrace/cbtrace/internal/model"
 	"github.com/cbtrace/cbtrace/internal/render"
 )
 
@@ -56,6 +61,9 @@ func newGate(a *app) *cobra.Command {
 		s.BoolVar(&f.github, "github", false, "print annotations for GitHub on stderr too")
 	})
 	out.register(cmd, "table", "json", "jsonl", "markdown")
+	sub := newGateInit(a)
+	sub.Flags().SortFlags = false
+	cmd.AddCommand(sub)
 	return cmd
 }
 
@@ -71,8 +79,18 @@ func (a *app) gate(ctx context.Context, f *gateFlags, in *captureFlags, out *out
 		return usagef("%s:%d: %s: needs --baseline FILE (cbtrace report --save FILE)", f.budget, r.Line, r.Text)
 	}
 	input := budget.Input{Nearest: nearest, Jobs: in.jobs}
+	if input.Baselines, err = baselines(f.baselines); err != nil {
+		return err
+	}
 	if input.Current, err = a.subject(ctx, in, args, b.Selections()); err != nil {
 		return err
+	}
+	if other := input.Mismatches(); len(other) > 0 && in.strict {
+		return fmt.Errorf("--strict: a baseline of another configuration: %s", strings.Join(other, "; "))
+	} else {
+		for _, text := range other {
+			a.note("baseline of another configuration: %s", text)
+		}
 	}
 	if f.selftest {
 		return a.selftest(b, &input, f, out)
@@ -101,6 +119,37 @@ func (a *app) budget(path string) (*budget.Budget, error) {
 		return nil, &usageError{err}
 	}
 	return b, nil
+}
+
+// baselines reads saved reports; a name may be a pattern.
+func baselines(names []string) (out []*budget.Subject, err error) {
+	var paths []string
+	for _, name := range names {
+		some := []string{name}
+		if _, err := os.Stat(name); err != nil && strings.ContainsAny(name, "*?[") {
+			if some, err = filepath.Glob(name); err != nil {
+				return nil, usagef("--baseline %s: %w", name, err)
+			}
+			if len(some) == 0 {
+				return nil, fmt.Errorf("--baseline %s: no file is called so", name)
+			}
+		}
+		paths = append(paths, some...)
+	}
+	slices.Sort(paths)
+	for _, path := range slices.Compact(paths) {
+		file, err := os.Open(path)
+		if err != nil {
+			return nil, fmt.Errorf("--baseline: %w", err)
+		}
+		r, err := saved.Read(file, model.NewDict())
+		file.Close()
+		if err != nil {
+			return nil, fmt.Errorf("--baseline %s: %w", path, err)
+		}
+		out = append(out, budget.Saved(path, r))
+	}
+	return out, nil
 }
 
 // subject reads the inputs that a budget is held against.
