@@ -125,14 +125,14 @@ func TestBadInput(t *testing.T) {
 
 // At most 20 errors are listed, those that come first, and all are counted; whatever the number of workers.
 func TestManyErrors(t *testing.T) {
-	text := lineText("a") + strings.Repeat("{x\n", 100_000)
+	text := lineText("a") + strings.Repeat("{x\n", 20_000)
 	var first model.InputStats
 	for _, jobs := range []int{1, 2, 7} {
 		set, _ := Expand([]string{Stdin}, strings.NewReader(text))
 		set.block = 1 << 10
 		_, stats := read(t, set, Options{Jobs: jobs})
 		st := stats[0]
-		if st.ErrorCount != 100_000 || len(st.Errors) != 20 || st.Errors[19] != "-:21: want a key, have 'x'" {
+		if st.ErrorCount != 20_000 || len(st.Errors) != 20 || st.Errors[19] != "-:21: want a key, have 'x'" {
 			t.Errorf("%d errors, %d listed: %q", st.ErrorCount, len(st.Errors), st.Errors)
 		}
 		if jobs == 1 {
@@ -198,7 +198,7 @@ func TestLarge(t *testing.T) {
 	if testing.Short() {
 		t.Skip("large")
 	}
-	const size = 100 << 20
+	const size = largeInput
 	for _, c := range []struct {
 		name   string
 		stream spanStream

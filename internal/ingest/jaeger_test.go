@@ -33,12 +33,13 @@ func (c counts) Add(b *model.Batch) error {
 
 func (c counts) Close() error { return nil }
 
-func readCounts(t *testing.T, file string, jobs int) (counts, model.InputStats) {
+func readCounts(t *testing.T, file string, size, jobs int) (counts, model.InputStats) {
 	t.Helper()
 	set, err := Expand([]string{file}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	set.block = size
 	c := counts{new(sync.Mutex), map[string]int{}, map[model.TraceID]int64{}, model.NewDict()}
 	stats, err := set.Read(context.Background(), c.dict, Options{Jobs: jobs}, func() Sink { return c })
 	if err != nil {
@@ -50,7 +51,7 @@ func readCounts(t *testing.T, file string, jobs int) (counts, model.InputStats) 
 // A Jaeger export is one document. One that is larger than a block is cut between its traces: the same spans, lines and services,
 // with what stands before and after the list read once.
 func TestJaegerDocumentInBlocks(t *testing.T) {
-	const traces = 3000
+	const traces, size = 300, 64 << 10
 	for _, c := range []struct{ name, before, between, after string }{
 		{"answer", `{"data":[`, ",", `],"total":0,"errors":null}`},
 		{"pretty", "{\n \"total\": 0,\n \"data\": [\n", ",\n", "\n ],\n \"errors\": null\n}\n"},
@@ -75,7 +76,7 @@ func TestJaegerDocumentInBlocks(t *testing.T) {
 				fmt.Fprintf(&doc, `],"processes":{"p1":{"serviceName":"even"},"p2":{"serviceName":"odd-%d"}},"warnings":null}`, i%3)
 			}
 			doc.WriteString(c.after)
-			if doc.Len() < 2*blockSize {
+			if doc.Len() < 2*size {
 				t.Fatalf("only %d bytes", doc.Len())
 			}
 			file := filepath.Join(t.TempDir(), "export.json")
@@ -83,7 +84,7 @@ func TestJaegerDocumentInBlocks(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, jobs := range []int{1, 3} {
-				got, stats := readCounts(t, file, jobs)
+				got, stats := readCounts(t, file, size, jobs)
 				if stats.Format != "jaeger-json" || stats.Spans != 10*traces || stats.ErrorCount != 0 || stats.Unusable != "" || len(stats.Notes) != 0 {
 					t.Errorf("%+v", stats)
 				}
@@ -116,7 +117,7 @@ func TestJaegerBesideOTLP(t *testing.T) {
 	if err := os.WriteFile(file, []byte(strings.Join([]string{jaeger, otlp, zipkin, odd, otlp, `{"data":[]}`, jaeger}, "\n")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got, stats := readCounts(t, file, 1)
+	got, stats := readCounts(t, file, 0, 1)
 	if stats.Format != "jaeger-json" || stats.Spans != 5 || got.services["otlp"] != 2 || got.services["jaeger"] != 3 {
 		t.Errorf("%+v %v", stats, got.services)
 	}

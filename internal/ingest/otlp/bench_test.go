@@ -22,7 +22,7 @@ const (
 
 // corpus is lines as the collector's file exporter writes its batches (pdata's marshaler is its encoder): three services, 6–11 attributes a
 // span, an event on every tenth, an escaped text on every fiftieth.
-func corpus(t testing.TB) []byte {
+func corpus(t testing.TB, lines int) []byte {
 	names := []string{"cb.request", "cb.schedule", "cb.lookup.rpc", "cb.lookup", "cb.sparse_prefetch", "cb.l2_load", "cb.start_load_kv", "cb.retrieve", "cb.scatter", "shim.layer"}
 	id := func(n, size int) []byte { // no byte of it repeats from span to span
 		b := make([]byte, size)
@@ -31,7 +31,7 @@ func corpus(t testing.TB) []byte {
 		return b
 	}
 	var out bytes.Buffer
-	for m := range benchLines {
+	for m := range lines {
 		traces := ptrace.NewTraces()
 		for service := range 3 {
 			rs := traces.ResourceSpans().AppendEmpty()
@@ -103,7 +103,7 @@ func mallocs() uint64 {
 
 // BenchmarkOTLPJSON reads the same lines with this decoder, with pdata's JSONUnmarshaler and with encoding/json.
 func BenchmarkOTLPJSON(b *testing.B) {
-	data := corpus(b)
+	data := corpus(b, benchLines)
 	const all = benchLines * benchSpans
 	lines := bytes.Split(bytes.TrimSuffix(data, []byte("\n")), []byte("\n"))
 

@@ -325,9 +325,9 @@ func TestResources(t *testing.T) {
 
 // The exact tier and the general one read the corpus of the benchmark alike, and pdata reads the same.
 func TestTiersAgree(t *testing.T) {
-	data := corpus(t)
+	data := corpus(t, 6)
 	exact, rep, _ := decodeAll(t, new(Decoder), string(data), true)
-	if rep.ErrorCount != 0 || rep.Spans != benchLines*benchSpans {
+	if rep.ErrorCount != 0 || rep.Spans != 6*benchSpans {
 		t.Fatalf("%d spans: %s", rep.Spans, problems(&rep))
 	}
 	var spaced bytes.Buffer
@@ -344,7 +344,7 @@ func TestTiersAgree(t *testing.T) {
 }
 
 func TestNoAllocations(t *testing.T) {
-	data := corpus(t)
+	data := corpus(t, 6)
 	b := model.NewBatch(model.NewDict(), false)
 	var d Decoder
 	var rep decode.Report
@@ -353,7 +353,7 @@ func TestNoAllocations(t *testing.T) {
 		d.Decode(decode.Block{Data: data, Line: 1}, b, &rep)
 	}
 	run()
-	if n := testing.AllocsPerRun(3, run) / (benchLines * benchSpans); n > 0.05 {
+	if n := testing.AllocsPerRun(3, run) / (6 * benchSpans); n > 0.05 {
 		t.Errorf("%.3f allocations a span, want at most 0.05", n)
 	}
 }
