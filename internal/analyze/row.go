@@ -57,7 +57,7 @@ func (a *analyzer) analyse(r *model.Request) *model.Row {
 	a.builder.Link(r, hash, a.table, model.LinkOptions{KeepShutdown: a.opt.KeepShutdown})
 	a.walk = critpath.Analyze(r, &a.path)
 	a.split = a.splitter.Split(r)
-	set, _ := a.detector.Detect(r, finding.Inputs{Split: a.split, Deadline: a.opt.Deadline, SetOnly: true})
+	set, _ := a.detector.Detect(r, finding.Inputs{Split: a.split, Deadline: a.opt.Deadline, SetOnly: true, Unrelated: a.table.Unrelated})
 
 	row := &a.row
 	*row = model.Row{Spans: row.Spans[:0], Stages: row.Stages[:0], Workers: row.Workers[:0], Lookups: row.Lookups, Transfers: row.Transfers,
@@ -79,7 +79,7 @@ func (a *analyzer) analyse(r *model.Request) *model.Row {
 
 // findings are those of the request that was analysed last, with their sentences.
 func (a *analyzer) findings() []finding.Found {
-	_, found := a.detector.Detect(a.req, finding.Inputs{Split: a.split, Deadline: a.opt.Deadline})
+	_, found := a.detector.Detect(a.req, finding.Inputs{Split: a.split, Deadline: a.opt.Deadline, Unrelated: a.table.Unrelated})
 	return found
 }
 

@@ -22,7 +22,7 @@ const epoch = model.Time(1_764_432_000 * sec)
 //
 //	request id parent stage start end [process=p] [trace=0] [worker_id=0] [scope=…] [model=…] [kind=3] [pid=…] [line] [open]
 //
-// with times in a unit, after epoch. A line with a pid is of a file that is called like the process. In a row that begins with "*" the request is r0, r1 … and {i} its number; times may be sums of products.
+// with times in a unit, after epoch. A trace is of its request alone unless it begins with @. A line with a pid is of a file that is called like the process. In a row that begins with "*" the request is r0, r1 … and {i} its number; times may be sums of products.
 type capture struct {
 	t        testing.TB
 	dict     *model.Dict
@@ -79,7 +79,11 @@ func (c *capture) row(unit int64, row string) {
 	}
 	name := c.dict.InternString(f[3])
 	kind, _ := strconv.Atoi(opt["kind"])
-	sp := &model.Span{Trace: model.OpaqueTrace(c.dict.InternString(f[0] + "/" + opt["trace"])), ID: id(f[1]), ParentID: id(f[2]),
+	trace := f[0] + "/" + opt["trace"]
+	if strings.HasPrefix(opt["trace"], "@") {
+		trace = opt["trace"]
+	}
+	sp := &model.Span{Trace: model.OpaqueTrace(c.dict.InternString(trace)), ID: id(f[1]), ParentID: id(f[2]),
 		Name: name, StageKey: name, Stage: c.dict.Stage(name), Kin: c.dict.Kin(name), Kind: model.SpanKind(kind),
 		MPScope: strings.HasPrefix(opt["scope"], "lmcache_mp"), LMScope: strings.HasPrefix(opt["scope"], "lmcache"),
 		Res:      c.dict.Resource(model.Resource{Instance: opt["process"]}, ""),

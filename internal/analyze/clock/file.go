@@ -1,7 +1,6 @@
 package clock
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/binary"
 	"errors"
@@ -32,7 +31,7 @@ var (
 //	requests            number, sum of the hashes of their ids (8 bytes each)
 //	llm_request         first, last
 //	days                first, last − first, instants
-//	traces              bound (8 bytes), marked ones (see appendTraces)
+//	traces              see appendNotes
 //	votes               see appendVotes
 //	samples             bound (8 bytes), then per process pair: a, b, bound (8 bytes), pairs (see appendPair)
 const (
@@ -69,7 +68,7 @@ func (v *Survey) Write(w io.Writer) error {
 		e.uvarint(uint64(g.last - g.first))
 		e.uvarint(uint64(g.n))
 	}
-	e.appendTraces(v)
+	e.appendNotes(&v.notes)
 	e.appendVotes(v.votes)
 	e.fixed(v.bound)
 	e.uvarint(uint64(len(v.samples)))
@@ -220,25 +219,6 @@ func (e *encoder) appendProcess(procs []*process, id model.ProcID) {
 		e.uvarint(uint64(s.dur))
 		e.fixed(s.request)
 		e.uvarint(uint64(s.n))
-	}
-}
-
-// appendTraces writes the marked traces: a hex id as 1 and 16 bytes, a text as 2 and itself.
-func (e *encoder) appendTraces(v *Survey) {
-	rows := make([][]byte, 0, len(v.leaked))
-	for t := range v.leaked {
-		if id, ok := t.Opaque(); ok {
-			row := binary.AppendUvarint([]byte{2}, uint64(len(v.dict.Str(id))))
-			rows = append(rows, append(row, v.dict.Str(id)...))
-			continue
-		}
-		rows = append(rows, binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64([]byte{1}, t.Hi), t.Lo))
-	}
-	slices.SortFunc(rows, bytes.Compare)
-	e.fixed(v.leakedTo)
-	e.uvarint(uint64(len(rows)))
-	for _, row := range rows {
-		e.b = append(e.b, row...)
 	}
 }
 
@@ -418,7 +398,7 @@ func (d *decoder) survey(dict *model.Dict) *Survey {
 		}
 		v.extent.join(dayOf(g.first), g)
 	}
-	d.traces(v)
+	d.notes(v)
 	d.votes(v)
 	v.bound = d.fixed()
 	for range d.count(11) {
@@ -458,24 +438,6 @@ func (d *decoder) process(v *Survey, p *process) {
 			return
 		}
 		v.addNear(&p.server, s)
-	}
-}
-
-func (d *decoder) traces(v *Survey) {
-	v.leakedTo = d.fixed()
-	for range d.count(2) {
-		switch kind := d.bytes(1)[0]; kind {
-		case 1:
-			id := d.bytes(16)
-			v.MarkUnrelated(model.TraceID{Hi: binary.BigEndian.Uint64(id), Lo: binary.BigEndian.Uint64(id[8:])})
-		case 2:
-			v.MarkUnrelated(model.OpaqueTrace(v.dict.InternString(d.text())))
-		default:
-			d.require(false)
-		}
-		if d.bad {
-			return
-		}
 	}
 }
 

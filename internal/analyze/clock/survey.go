@@ -11,6 +11,7 @@
 //	estimate.go  offset and drift of two clocks (R5.2–R5.4)
 //	table.go     routes between processes (R5.5), the clock section (R5.8)
 //	votes.go     which instance the process of profile lines is (R4.11)
+//	leak.go      traces that hold unrelated requests (R2.2)
 //	shutdown.go  spans that ended because their process was stopped (R4.30)
 //	extent.go    the range of the capture (R8.8)
 //	file.go      a survey as bytes
@@ -41,8 +42,8 @@ type Survey struct {
 	unknown  map[model.StrID]*model.Series // of names outside the vocabulary
 	llm      llmStarts
 	extent   extent
-	leaked   map[model.TraceID]uint64 // traces with unrelated keys: hash of the trace id
-	leakedTo uint64                   // the largest hash that is still taken
+	notes    notes // of traces (R2.2)
+	traces   []model.TraceID
 
 	votes  ballot // which instances profile lines are of (R4.11)
 	voters []voter
@@ -107,7 +108,7 @@ func (m *modelNames) merge(o modelNames) {
 
 // NewSurvey returns an empty survey of a capture whose names are in d.
 func NewSurvey(d *model.Dict) *Survey {
-	return &Survey{dict: d, samples: map[procPair]*sample{}, votes: ballot{}, bound: ^uint64(0), leakedTo: ^uint64(0)}
+	return &Survey{dict: d, samples: map[procPair]*sample{}, votes: ballot{}, bound: ^uint64(0), notes: newNotes()}
 }
 
 // Add takes in a cleaned request (R4.7–R4.10: no copies, raw times). It need not be linked and is not changed.
@@ -117,6 +118,7 @@ func (v *Survey) Add(r *model.Request) {
 	v.addSpans(r.Spans, hash, true)
 	v.addPairs(r)
 	v.addVotes(r)
+	v.addTraces(r)
 }
 
 // AddProcessSpans takes in spans that belong to no request but to their process (R4.5, R4.6).
@@ -184,40 +186,6 @@ func (v *Survey) series(stage model.StrID) *model.Series {
 	return s
 }
 
-// maxLeaked bounds the traces that are marked: those with the smallest hashes stay (as R8.7 does with names).
-const maxLeaked = 1 << 16
-
-// MarkUnrelated notes that a trace holds unrelated keys (R2.2), which identify sees.
-func (v *Survey) MarkUnrelated(t model.TraceID) {
-	h := xxhash.Sum64String(v.dict.TraceIDText(t))
-	if h > v.leakedTo {
-		return
-	}
-	if v.leaked == nil {
-		v.leaked = map[model.TraceID]uint64{}
-	}
-	v.leaked[t] = h
-	if len(v.leaked) > 2*maxLeaked {
-		v.pruneLeaked()
-	}
-}
-
-func (v *Survey) pruneLeaked() {
-	if len(v.leaked) <= maxLeaked {
-		return
-	}
-	hashes := make([]uint64, 0, len(v.leaked))
-	for _, h := range v.leaked {
-		hashes = append(hashes, h)
-	}
-	v.leakedTo = nthSmallest(hashes, maxLeaked)
-	for t, h := range v.leaked {
-		if h > v.leakedTo {
-			delete(v.leaked, t)
-		}
-	}
-}
-
 // Merge takes in all that another survey with the same Dict holds; o must not be used afterwards.
 func (v *Survey) Merge(o *Survey) {
 	for pp, s := range o.samples {
@@ -255,8 +223,5 @@ func (v *Survey) Merge(o *Survey) {
 	}
 	v.extent.merge(&o.extent)
 	v.votes.merge(o.votes)
-	v.leakedTo = min(v.leakedTo, o.leakedTo)
-	for t := range o.leaked {
-		v.MarkUnrelated(t)
-	}
+	v.notes.merge(&o.notes)
 }

@@ -26,6 +26,7 @@ func busy(t testing.TB, n int) *capture {
 	* X - app.step {i}*1000+101 {i}*1000+150 process=server scope=lmcache_mp.app trace=1
 	* E - llm_request {i}*1000 {i}*1000+500 process=engine trace=2
 	* Q - cb.request {i}*1000+1 {i}*1000+400 process=sched trace=3
+	* T - cb.build_meta {i}*1000+5 {i}*1000+6 process=sched trace=@all
 	odd K - cb.lookup.rpc 10 60 process=sched
 	odd V K cb.lookup 75 110 process=server
 	far Q - cb.request 300000000 300000001 process=sched`)
@@ -49,10 +50,6 @@ func (c *capture) bytes(t testing.TB, v *Survey) []byte {
 func TestOrderOfRequests(t *testing.T) {
 	c := busy(t, 300)
 	v := c.survey()
-	marks := []model.TraceID{{Hi: 1, Lo: 1}, {Hi: 2, Lo: 2}, model.OpaqueTrace(c.dict.InternString("text"))}
-	for _, m := range marks {
-		v.MarkUnrelated(m)
-	}
 	want, rows := c.bytes(t, v), fmt.Sprint(v.Finish(Options{}).Clocks())
 	rng := rand.New(rand.NewPCG(12, 12))
 	for _, parts := range []int{1, 2, 7} {
@@ -60,10 +57,6 @@ func TestOrderOfRequests(t *testing.T) {
 		vs := make([]*Survey, parts)
 		for i := range vs {
 			vs[i] = NewSurvey(c.dict)
-			vs[i].MarkUnrelated(marks[i%len(marks)])
-		}
-		for _, m := range marks {
-			vs[parts-1].MarkUnrelated(m)
 		}
 		for i, r := range c.requests {
 			vs[i*i%parts].Add(r)
@@ -160,28 +153,10 @@ func TestSampleOfAll(t *testing.T) {
 	}
 }
 
-// Marked traces are bounded like names: those of the smallest hashes stay.
-func TestMarksAreBounded(t *testing.T) {
-	d := model.NewDict()
-	v, w := NewSurvey(d), NewSurvey(d)
-	const n = 3 * maxLeaked
-	for i := range uint64(n) {
-		v.MarkUnrelated(model.TraceID{Hi: 7, Lo: i})
-		w.MarkUnrelated(model.TraceID{Hi: 7, Lo: n - 1 - i})
-	}
-	v.settleAll()
-	w.settleAll()
-	if len(v.leaked) != maxLeaked || v.leakedTo != w.leakedTo {
-		t.Errorf("%d marks to %x and %x", len(v.leaked), v.leakedTo, w.leakedTo)
-	}
-}
-
 // A survey that was written and read, with another Dict, is the same survey and makes the same table.
 func TestFile(t *testing.T) {
 	c := busy(t, 100)
 	v := c.survey()
-	v.MarkUnrelated(model.TraceID{Hi: 1, Lo: 2})
-	v.MarkUnrelated(model.OpaqueTrace(c.dict.InternString("text")))
 	want := c.bytes(t, v)
 	d := model.NewDict()
 	for _, name := range []string{"zz", "server", "w0"} { // other ids
@@ -203,7 +178,7 @@ func TestFile(t *testing.T) {
 		start, end, _ := tab.Range()
 		first, last, _ := tab.LLMStarts()
 		p, q, _ := tab.Instants(d.Process("server"))
-		fmt.Fprintln(&out, start, end, first, last, p, q, tab.Model(d.Process("server")), tab.Unrelated(model.TraceID{Hi: 1, Lo: 2}), len(tab.Disagreeing()), tab.Requests())
+		fmt.Fprintln(&out, start, end, first, last, p, q, tab.Model(d.Process("server")), tab.Unrelated(model.OpaqueTrace(d.InternString("@all"))), len(tab.Disagreeing()), tab.Requests())
 		return out.String()
 	}
 	if got, want := text(d, back.Finish(Options{})), text(c.dict, v.Finish(Options{})); got != want {

@@ -30,7 +30,7 @@ type Table struct {
 	start     model.Time
 	end       model.Time
 	ranged    bool
-	leaked    map[model.TraceID]uint64
+	leaked    map[uint64]bool // by hash of the trace id
 
 	instances map[model.LineProcess]model.ProcID // of profile lines (R4.11)
 	shared    map[model.ProcID]model.ProcID      // by process: the one by whose name the clock goes that it shares
@@ -56,12 +56,9 @@ type hop struct {
 // Finish makes the table of what the survey holds. The survey can go on growing, and makes other tables then.
 func (v *Survey) Finish(opt Options) *Table {
 	v.settleAll()
-	t := &Table{dict: v.dict, opt: opt, procs: make([]*process, len(v.procs)), requests: v.requests, llm: v.llm, leaked: map[model.TraceID]uint64{},
+	t := &Table{dict: v.dict, opt: opt, procs: make([]*process, len(v.procs)), requests: v.requests, llm: v.llm, leaked: v.notes.leaks(),
 		byPair: map[procPair]*estimate{}, trees: map[model.ProcID]map[model.ProcID]hop{}}
 	t.start, t.end, t.ranged = v.extent.span()
-	for id, h := range v.leaked {
-		t.leaked[id] = h
-	}
 	t.stops.procs, t.stops.usual = make([]*stop, len(v.procs)), map[model.StrID]model.Opt{}
 	for stage, s := range v.allSeries() {
 		if s.N() >= enough {
@@ -100,7 +97,7 @@ func (v *Survey) Finish(opt Options) *Table {
 // settleAll brings the survey into the form that depends on its content alone.
 func (v *Survey) settleAll() {
 	v.prunePairs(maxPairs)
-	v.pruneLeaked()
+	v.notes.settle()
 	for _, p := range v.procs {
 		if p != nil {
 			v.settle(&p.server)
@@ -271,10 +268,9 @@ func (t *Table) Instants(p model.ProcID) (first, last model.Time, ok bool) {
 	return t.procs[p].first, t.procs[p].last, true
 }
 
-// Unrelated reports whether a trace was marked as holding unrelated keys (R2.2).
+// Unrelated reports whether a trace holds unrelated requests (R2.2).
 func (t *Table) Unrelated(trace model.TraceID) bool {
-	_, marked := t.leaked[trace]
-	return marked
+	return len(t.leaked) > 0 && t.leaked[hashTrace(t.dict, trace)]
 }
 
 // A Row is one line of the clock section (R5.8): what is known of the clock of a process against that of a reference.

@@ -245,7 +245,7 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// R2.2, R7.11: first and last instants of processes and of llm_requests, marked traces.
+// R2.2, R7.11: first and last instants of processes and of llm_requests.
 func TestFacts(t *testing.T) {
 	c := captureOf(t, ms, 1, `
 	a E - llm_request 500 900 process=engine
@@ -255,8 +255,6 @@ func TestFacts(t *testing.T) {
 	c U - app.step 0 0 process=sched untimed`)
 	v := c.survey()
 	v.AddProcessSpans([]*model.Span{{Proc: c.proc("sched"), Class: model.Work, Stage: model.StageBuildMeta, RawStart: epoch + 50*ms, RawEnd: epoch + 60*ms}})
-	marked, other := model.TraceID{Hi: 1, Lo: 2}, model.TraceID{Hi: 1, Lo: 3}
-	v.MarkUnrelated(marked)
 	tab := v.Finish(Options{})
 	if first, last, ok := tab.LLMStarts(); !ok || first != epoch+300*ms || last != epoch+500*ms {
 		t.Errorf("llm_request from %d to %d", first-epoch, last-epoch)
@@ -266,9 +264,6 @@ func TestFacts(t *testing.T) {
 	}
 	if start, end, ok := tab.Range(); !ok || start != epoch+50*ms || end != epoch+1200*ms {
 		t.Errorf("range %d to %d", start-epoch, end-epoch)
-	}
-	if !tab.Unrelated(marked) || tab.Unrelated(other) {
-		t.Error("marked traces")
 	}
 	none := NewSurvey(c.dict).Finish(Options{})
 	if _, _, ok := none.Range(); ok {

@@ -211,9 +211,9 @@ var Registry = [NumFindings]Info{
 	DeviceWait: {"device_wait", Request, Warning, "A load waited longer for its device than it then took.",
 		fmt.Sprintf("From the start of cb.start_load_kv to the first cb.retrieve inside it more than that lasted and more than %d ms; the call stands for the submit: inferred.", deviceWaitAtLeast/time.Millisecond),
 		"Look for other retrieves and stores on that device: they share a stream.", sayDeviceWait},
-	ContextLeak: {"context_leak", Request, Warning, "A trace of this request holds unrelated requests too.",
-		"One trace id with keys that have nothing to do with each other (R2.2); cbtrace keeps the requests apart.",
-		"Check what sets the trace context: one of the process, or a client's that is never renewed.", sayLeak},
+	ContextLeak: {"context_leak", Request, Note, "A trace of this request holds unrelated requests too, so it cannot be told from them by its trace.",
+		fmt.Sprintf("A trace with spans of %d requests or more whose ids have nothing to do with each other: neither choices nor prompts of one call, nor retries under one external id; inferred, for a client may do so on purpose.", model.UnrelatedAtLeast),
+		"Nothing where one client's trace makes several calls; otherwise check what sets the trace context: one of the process, or a client's that is never renewed. cbtrace keeps the requests apart.", sayLeak},
 }
 
 // ByCode is the number of a code.

@@ -43,7 +43,7 @@ hit_not_retrieved r w
 starved_poller r w
 lookup_could_overlap_queue r n
 device_wait r w
-context_leak r w
+context_leak r n
 `
 
 func TestRegistry(t *testing.T) {
@@ -71,13 +71,13 @@ func TestRegistry(t *testing.T) {
 		t.Error("a family is no code")
 	}
 	// Thresholds that texts name.
-	for n, want := range map[int]string{StarvedPoller: "3 ×", LookupCouldOverlapQueue: "10 ms", DeviceWait: "1 ms", MissingStage: "90 %", RetrieveAfterDeadline: "100 ms", ClockDisagreement: "5 %", DualMismatch: "90 %", LatePoll: "1.5 ×"} {
+	for n, want := range map[int]string{StarvedPoller: "3 ×", LookupCouldOverlapQueue: "10 ms", DeviceWait: "1 ms", MissingStage: "90 %", RetrieveAfterDeadline: "100 ms", ClockDisagreement: "5 %", ContextLeak: "3 requests", DualMismatch: "90 %", LatePoll: "1.5 ×"} {
 		if !strings.Contains(Registry[n].Detected, want) {
 			t.Errorf("%s does not say %s: %s", Registry[n].Code, want, Registry[n].Detected)
 		}
 	}
 	// Those that cannot be known for sure say so.
-	for _, n := range []int{Shutdown, LatePoll, StitchedRanks, LookupCouldOverlapQueue, DeviceWait} {
+	for _, n := range []int{Shutdown, LatePoll, StitchedRanks, LookupCouldOverlapQueue, DeviceWait, ContextLeak} {
 		if !strings.Contains(Registry[n].Detected, "inferred") {
 			t.Errorf("%s does not say that it is inferred", Registry[n].Code)
 		}
