@@ -25,7 +25,7 @@ type analyzer struct {
 	splitter split.Splitter
 	detector finding.Detector
 	row      model.Row
-	stageAt  map[stageOwner]int
+	stageAt  []int32 // 1 + index into row.Stages, by slotOf
 	pieces   []piece
 
 	req   *model.Request
@@ -33,9 +33,13 @@ type analyzer struct {
 	walk  *critpath.Path
 }
 
-type stageOwner struct {
-	stage model.StrID
-	owner model.Owner
+// slotOf numbers (stage, owner). Only cb.request has two owners.
+func slotOf(stage model.StrID, owner model.Owner) int {
+	n := int(stage) << 1
+	if owner == model.Server {
+		n++
+	}
+	return n
 }
 
 type piece struct {
@@ -44,7 +48,7 @@ type piece struct {
 }
 
 func newAnalyzer(t *clock.Table, opt *Options) *analyzer {
-	return &analyzer{table: t, opt: opt, checker: t.Checker(), stageAt: map[stageOwner]int{}}
+	return &analyzer{table: t, opt: opt, checker: t.Checker()}
 }
 
 // hashOf is the hash that samples and ties between requests go by.
@@ -60,6 +64,9 @@ func (a *analyzer) analyse(r *model.Request) *model.Row {
 	set, _ := a.detector.Detect(r, finding.Inputs{Split: a.split, Deadline: a.opt.Deadline, SetOnly: true, Unrelated: a.table.Unrelated})
 
 	row := &a.row
+	for i := range row.Stages {
+		a.stageAt[slotOf(row.Stages[i].Stage, row.Stages[i].Owner)] = 0
+	}
 	*row = model.Row{Spans: row.Spans[:0], Stages: row.Stages[:0], Workers: row.Workers[:0], Lookups: row.Lookups, Transfers: row.Transfers,
 		ErrorCodes: row.ErrorCodes, Blend: row.Blend, Joins: row.Joins}
 	row.Identity, row.Hash = r.Identity, hash
@@ -86,7 +93,6 @@ func (a *analyzer) findings() []finding.Found {
 // spans lists what counts per span (R8.1, R8.2) and per stage.
 func (a *analyzer) spans() {
 	row := &a.row
-	clear(a.stageAt)
 	a.pieces = a.pieces[:0]
 	for _, s := range a.req.Spans {
 		row.SpanSources += int64(len(s.Sources))
@@ -121,14 +127,15 @@ func (a *analyzer) spans() {
 }
 
 func (a *analyzer) stage(key model.StrID, owner model.Owner, class model.Class) int {
-	k := stageOwner{key, owner}
-	at, ok := a.stageAt[k]
-	if !ok {
-		at = len(a.row.Stages)
-		a.stageAt[k] = at
-		a.row.Stages = append(a.row.Stages, model.RowStage{Stage: key, Owner: owner, Class: class})
+	n := slotOf(key, owner)
+	if n >= len(a.stageAt) {
+		a.stageAt = append(a.stageAt, make([]int32, n+1-len(a.stageAt)+256)...)
 	}
-	return at
+	if a.stageAt[n] == 0 {
+		a.row.Stages = append(a.row.Stages, model.RowStage{Stage: key, Owner: owner, Class: class})
+		a.stageAt[n] = int32(len(a.row.Stages))
+	}
+	return int(a.stageAt[n]) - 1
 }
 
 // stages adds what each stage held of the path.
@@ -178,13 +185,6 @@ func (a *analyzer) engine() {
 		row.Prefill, row.Decode = seconds(model.AttrTimeInPrefill), seconds(model.AttrTimeInDecode)
 		row.PromptTokens, row.CompletionTokens = count(model.AttrPromptTokens), count(model.AttrCompletionTokens)
 	}
-	if !row.PromptTokens.OK {
-		for _, s := range a.req.Spans {
-			if n, ok := s.Int(model.AttrNPromptTokens); ok && n > row.PromptTokens.V {
-				row.PromptTokens = model.Some(n)
-			}
-		}
-	}
 }
 
 // flags decides in which statistics the request counts (R7.11, R7.13, R8.2).
@@ -227,27 +227,44 @@ func (a *analyzer) flags() {
 // edgeMargin is how near the ends of a capture's range a window is at its edge: min(1 %, 60 s) (R7.13).
 func edgeMargin(lo, hi model.Time) model.Time { return min((hi-lo)/100, 60e9) }
 
-// origin names the model, the instance and the ranks of the request (R4.29).
+// origin names the model, the instance and the ranks of the request (R4.29), and the prompt's tokens where no llm_request told them.
 func (a *analyzer) origin() {
 	r, row := a.req, &a.row
-	d := r.Dict
 	var server *model.Span
-	for _, key := range [...]model.AttrKey{model.AttrModel, model.AttrModelName, model.AttrGenAIRequestModel} {
-		for _, s := range r.Spans {
-			if row.Model == "" {
-				row.Model = s.Text(key)
-			}
-		}
-	}
+	var models [3]string // by preference
+	prompt := model.Opt{}
 	for _, s := range r.Spans {
 		if server == nil && s.Owner() == model.Server && !s.Has(model.FlagSynthetic) {
 			server = s
 		}
-		if w := s.Worker(); w != "" && !slices.Contains(row.Workers, w) && len(row.Workers) < 256 {
-			row.Workers = append(row.Workers, w)
+		ranked := false
+		for i := range s.Attrs {
+			v := &s.Attrs[i].Value
+			switch s.Attrs[i].Key {
+			case model.AttrModel:
+				models[0] = cmp.Or(models[0], v.Text())
+			case model.AttrModelName:
+				models[1] = cmp.Or(models[1], v.Text())
+			case model.AttrGenAIRequestModel:
+				models[2] = cmp.Or(models[2], v.Text())
+			case model.AttrNPromptTokens:
+				if n, ok := v.Whole(); ok {
+					prompt = model.Some(max(prompt.V, n))
+				}
+			case model.AttrWorkerID, model.AttrRank, model.AttrTPRank:
+				ranked = true
+			}
+		}
+		if ranked {
+			if w := s.Worker(); !slices.Contains(row.Workers, w) && len(row.Workers) < maxWorkers {
+				row.Workers = append(row.Workers, w)
+			}
 		}
 	}
 	slices.Sort(row.Workers)
+	if !row.PromptTokens.OK {
+		row.PromptTokens = prompt
+	}
 	if server == nil {
 		if r.RealRoot() {
 			server = r.Root
@@ -255,16 +272,16 @@ func (a *analyzer) origin() {
 			server = r.Spans[0]
 		}
 	}
+	row.Model = cmp.Or(models[:]...)
 	if server != nil {
-		row.Instance = d.Proc(server.Proc).Name
-		if row.Model == "" {
-			row.Model = a.table.Model(server.Proc)
-		}
+		row.Instance = r.Dict.Proc(server.Proc).Name
+		row.Model = cmp.Or(row.Model, a.table.Model(server.Proc))
 	}
-	if row.Model == "" {
-		row.Model = "unknown"
-	}
+	row.Model = cmp.Or(row.Model, "unknown")
 }
+
+// maxWorkers bounds the ranks that a row lists.
+const maxWorkers = 256
 
 // joins counts how spans of one kind came to the kind of the root (OUTPUT quality.joins).
 func (a *analyzer) joins() {
@@ -273,26 +290,43 @@ func (a *analyzer) joins() {
 		row.Joins = map[model.JoinKey]int64{}
 	}
 	clear(row.Joins)
-	to := kindOf(a.req.Root)
+	var counts [numKinds][model.NumJoins]int64
 	for _, s := range a.req.Spans {
 		if s == a.req.Root || s.Has(model.FlagSynthetic) {
 			continue
 		}
-		for _, src := range s.Sources {
-			row.Joins[model.JoinKey{From: kindOf(s), To: to, By: src.Joined}]++
+		k := kindOf(s)
+		for i := range s.Sources {
+			counts[k][s.Sources[i].Joined]++
+		}
+	}
+	to := kindNames[kindOf(a.req.Root)]
+	for k := range counts {
+		for by, n := range counts[k] {
+			if n > 0 {
+				row.Joins[model.JoinKey{From: kindNames[k], To: to, By: model.Join(by)}] = n
+			}
 		}
 	}
 }
 
-// kindOf is the kind of process or file that a span comes from.
-func kindOf(s *model.Span) string {
+// A kind is a kind of process or file that a span comes from: an Owner, or one of these.
+type kind uint8
+
+const (
+	kindProfile = kind(model.Server) + 1 + iota
+	kindLCT
+	numKinds
+)
+
+var kindNames = [numKinds]string{model.OwnerNone: "other", model.Engine: "engine", model.Scheduler: "scheduler", model.Worker: "worker", model.Server: "server", kindProfile: "profile", kindLCT: "lct"}
+
+func kindOf(s *model.Span) kind {
 	switch {
 	case s.IsPoint():
-		return "lct"
+		return kindLCT
 	case s.Line:
-		return "profile"
-	case s.Owner() != model.OwnerNone:
-		return s.Owner().String()
+		return kindProfile
 	}
-	return "other"
+	return kind(s.Owner())
 }
