@@ -67,7 +67,7 @@ type Capture struct {
 
 	opt        Options
 	store      *store.Store
-	surveyHash uint64                         // XXH64 of the table that was given
+	surveyHash uint64                         // XXH64 of the table
 	analysed   struct{ n, sum atomic.Uint64 } // requests, and the sum of the hashes of their ids, as clock.Requests
 }
 
@@ -113,11 +113,6 @@ func (c *Capture) survey(ctx context.Context) error {
 			}
 			whole.Merge(s)
 		}
-		h := xxhash.New()
-		if err := whole.Write(h); err != nil {
-			return err
-		}
-		c.surveyHash = h.Sum64()
 	} else {
 		surveys := make([]*clock.Survey, c.opt.jobs())
 		err := c.partitions(ctx, func(worker int) func(*model.Request) error {
@@ -139,11 +134,15 @@ func (c *Capture) survey(ctx context.Context) error {
 			whole.Merge(s)
 		}
 	}
+	h := xxhash.New()
+	out := io.Writer(h)
 	if c.opt.SurveyOut != nil {
-		if err := whole.Write(c.opt.SurveyOut); err != nil {
-			return err
-		}
+		out = io.MultiWriter(h, c.opt.SurveyOut)
 	}
+	if err := whole.Write(out); err != nil {
+		return err
+	}
+	c.surveyHash = h.Sum64()
 	c.Table = whole.Finish(clock.Options{NoSkew: c.opt.NoSkew})
 	return nil
 }
@@ -158,6 +157,14 @@ func (c *Capture) SurveyKind() string {
 
 // partitions gives every grouped request of the capture to one of the workers, partition by partition. start is called once per worker, before any work.
 func (c *Capture) partitions(ctx context.Context, start func(worker int) func(*model.Request) error) error {
+	return c.eachPartition(ctx, func(worker int) func(context.Context, int) error {
+		fn := start(worker)
+		return func(ctx context.Context, i int) error { return c.store.Read(ctx, i, fn) }
+	})
+}
+
+// eachPartition gives the partitions to workers, in their order. start is called once per worker, before any work.
+func (c *Capture) eachPartition(ctx context.Context, start func(worker int) func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var next atomic.Int64
@@ -170,7 +177,7 @@ func (c *Capture) partitions(ctx context.Context, start func(worker int) func(*m
 				if i >= c.store.Partitions() {
 					return
 				}
-				if err := c.store.Read(ctx, i, fn); err != nil {
+				if err := fn(ctx, i); err != nil {
 					cancel(err)
 					return
 				}
@@ -198,25 +205,27 @@ func (c *Capture) Interval() (since, until model.Time, ok bool) {
 
 // rows analyses every request that is selected and gives its row to the worker's function. The row is good until the function returns.
 func (c *Capture) rows(ctx context.Context, start func(worker int) func(*analyzer, *model.Row) error) error {
-	since, until, _ := c.Interval()
 	c.analysed.n.Store(0)
 	c.analysed.sum.Store(0)
-	return c.partitions(ctx, func(worker int) func(*model.Request) error {
-		a := newAnalyzer(c.Table, &c.opt)
-		fn := start(worker)
-		return func(g *model.Request) error {
-			for _, r := range a.builder.Clean(g) {
-				row := a.analyse(r)
-				c.analysed.n.Add(1)
-				c.analysed.sum.Add(row.Hash)
-				if row.Start < since || row.Start >= until || c.opt.Where != nil && !c.opt.Where.Match(r, row) {
-					continue
-				}
-				if err := fn(a, row); err != nil {
-					return err
-				}
+	return c.partitions(ctx, func(worker int) func(*model.Request) error { return c.selected(start(worker)) })
+}
+
+// selected analyses the requests of one worker and gives the rows of those that are selected to fn.
+func (c *Capture) selected(fn func(*analyzer, *model.Row) error) func(*model.Request) error {
+	since, until, _ := c.Interval()
+	a := newAnalyzer(c.Table, &c.opt)
+	return func(g *model.Request) error {
+		for _, r := range a.builder.Clean(g) {
+			row := a.analyse(r)
+			c.analysed.n.Add(1)
+			c.analysed.sum.Add(row.Hash)
+			if row.Start < since || row.Start >= until || c.opt.Where != nil && !c.opt.Where.Match(r, row) {
+				continue
 			}
-			return nil
+			if err := fn(a, row); err != nil {
+				return err
+			}
 		}
-	})
+		return nil
+	}
 }
