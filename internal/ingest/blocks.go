@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	blockSize = 4 << 20 // bytes of a block, more when a record is larger
+	blockSize = 512 << 10 // bytes of a block, more when a record is larger: what a reader leaves in the cache for the worker
 	maxRecord = 1 << 30 // bytes of one record: a JSON value that cannot be taken apart, a protobuf message
 )
 
@@ -53,6 +53,7 @@ type jsonCutter struct {
 	r      io.Reader
 	broken *error
 	size   int    // of a block
+	lines  int64  // in what was read and not yet handed on
 	rest   []byte // read, not yet handed on
 	line   int64  // of the first byte of rest, from 1
 	offset int64
@@ -77,13 +78,13 @@ func (c *jsonCutter) try(buf []byte) (b block, done bool, err error) {
 	want := max(c.size, len(buf), len(bom))
 	if c.lost {
 		if !c.eof {
-			buf, c.eof = fill(c.r, buf, len(buf)+c.size, c.broken)
+			buf, c.eof = fill(c, buf, len(buf)+c.size, c.broken)
 		}
 		return c.search(buf)
 	}
 	for ; ; want *= 2 {
 		if !c.eof {
-			buf, c.eof = fill(c.r, buf, want, c.broken)
+			buf, c.eof = fill(c, buf, want, c.broken)
 		}
 		if c.offset == 0 && bytes.HasPrefix(buf, bom) {
 			buf = buf[:copy(buf, buf[len(bom):])]
@@ -122,13 +123,28 @@ func (c *jsonCutter) try(buf []byte) (b block, done bool, err error) {
 func (c *jsonCutter) cut(buf []byte, end, next, start int, closers []byte) block {
 	head := len(c.head)
 	b := block{line: c.line - newlines(buf[:head]), offset: c.offset - int64(head)}
-	c.line += newlines(buf[head:next])
+	c.pass(newlines(buf[next:]))
 	c.offset += int64(next - head)
 	c.rest = append(c.rest[:0], buf[next:]...)
 	c.head = append(c.head[:0], buf[:start]...)
 	b.data = append(buf[:end], closers...)
 	return b
 }
+
+// pass moves on to where rest lines are left of what was read.
+func (c *jsonCutter) pass(rest int64) {
+	c.line += c.lines - rest
+	c.lines = rest
+}
+
+// Read reads from the input and counts lines while what was read is still in the processor's cache.
+func (c *jsonCutter) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p[:min(len(p), readSize)])
+	c.lines += newlines(p[:n])
+	return n, err
+}
+
+const readSize = 256 << 10
 
 // search drops the rest of a broken value.
 func (c *jsonCutter) search(buf []byte) (b block, done bool, err error) {
@@ -140,7 +156,7 @@ func (c *jsonCutter) search(buf []byte) (b block, done bool, err error) {
 	} else if buf[len(buf)-1] == '\n' {
 		at-- // the next value may follow
 	}
-	c.line += newlines(buf[:at])
+	c.pass(newlines(buf[at:]))
 	c.offset += int64(at)
 	c.rest = append(c.rest[:0], buf[at:]...)
 	c.head = c.head[:0]
