@@ -11,7 +11,7 @@ import (
 
 const (
 	blockSize = 512 << 10 // bytes of a block, more when a record is larger: what a reader leaves in the cache for the worker
-	maxRecord = 1 << 30 // bytes of one record: a JSON value that cannot be taken apart, a protobuf message
+	maxRecord = 1 << 30   // bytes of one record: a JSON value that cannot be taken apart, a protobuf message
 )
 
 // A block is a piece of a decompressed input that holds whole records.

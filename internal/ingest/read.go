@@ -251,7 +251,7 @@ func (r *reader) work(w *worker, p *Progress) error {
 		if p != nil {
 			p.Spans.Add(rep.Spans)
 		}
-		if n := cap(t.block.data); n >= blockSize && n <= 2*blockSize { // one for a larger record is not kept, nor one of a small input
+		if n := cap(t.block.data); n >= blockSize && n <= 8*blockSize { // one for a larger record is not kept, nor one of a small input
 			select {
 			case r.free <- t.block.data[:0]:
 			default:
