@@ -13,6 +13,7 @@ import (
 // captureFlags say how a capture is read and analysed.
 type captureFlags struct {
 	since, until instant
+	where        filter
 	key          choice
 	noSkew       bool
 	survey       []string
@@ -33,6 +34,7 @@ func (f *captureFlags) register(cmd *cobra.Command) {
 	group(cmd, "Which requests", func(s *pflag.FlagSet) {
 		s.Var(&f.since, "since", "requests that start at or after this instant, as 2025-11-29T16:00:00Z, or -2h before the end of the capture")
 		s.Var(&f.until, "until", "requests that start before this instant")
+		s.Var(&f.where, "where", "requests with a span that satisfies this, as '{ span.hit_rate >= 0.5 && request.ttft > 1s }'")
 		s.Var(&f.key, "key", "what makes a request: its ids, or its trace; auto takes the trace where there is no id")
 	})
 	group(cmd, "Analysis", func(s *pflag.FlagSet) {

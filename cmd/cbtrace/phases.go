@@ -40,6 +40,9 @@ func (a *app) open(ctx context.Context, f *captureFlags, args []string, whole, s
 		Memory: int64(f.memory), Jobs: f.jobs, NoSkew: f.noSkew, KeepShutdown: f.keepShutdown, Deadline: time.Duration(f.deadline),
 		Since: f.since.when(), Until: f.until.when(), Key: map[string]store.KeyMode{"auto": store.KeyAuto, "id": store.KeyByID, "trace": store.KeyByTrace}[f.key.value],
 	}
+	if f.where.expr != nil {
+		opt.Where = f.where.expr
+	}
 	for _, path := range f.survey {
 		file, err := os.Open(path)
 		if err != nil {
@@ -176,6 +179,9 @@ func interval(since, until model.Time) string {
 
 // noRequest is the error of a capture in which no request was found: what names were seen and what was missing (R3.4).
 func noRequest(c *analyze.Capture) error {
+	if where := c.Facts().Analysis.Where; where != "" {
+		return fmt.Errorf("no request found that satisfies %s", where)
+	}
 	if since, until, ok := c.Interval(); ok {
 		return fmt.Errorf("no request found that starts %s", interval(since, until))
 	}

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"errors"
 	"io"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/cbtrace/cbtrace/internal/analyze/report"
+	"github.com/cbtrace/cbtrace/internal/analyze/saved"
 	"github.com/cbtrace/cbtrace/internal/model"
 	"github.com/cbtrace/cbtrace/internal/render"
 )
@@ -15,6 +17,7 @@ func newReport(a *app) *cobra.Command {
 	var in captureFlags
 	var out outputFlags
 	var all bool
+	var save string
 	method, per := choice{"nearest", []string{"nearest", "linear"}}, choice{"span", []string{"span", "request"}}
 	cmd := &cobra.Command{
 		Use:   "report [INPUT…]",
@@ -23,13 +26,12 @@ func newReport(a *app) *cobra.Command {
 			"what the cache was worth, what went wrong, and how far the numbers can be trusted.",
 		Example: `  cbtrace report traces/                              a folder of exported traces
   cbtrace report --since -2h day.jsonl.gz             its last two hours
-  cbtrace report --format json traces/ -o day.json    for machines (cbtrace schema report)`,
+  cbtrace report --where '{ span.hit_rate < 0.3 }' traces/
+                                                      requests for which the cache had little
+  cbtrace report --format json traces/ -o day.json    for machines (cbtrace schema report)
+  cbtrace report --save day.cbr traces/               saved, for merge and gate
+  cbtrace report day.cbr                              and printed again`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.open(cmd.Context(), &in, args, false, false)
-			if err != nil {
-				return err
-			}
-			defer c.Close()
 			opt := report.Options{All: all}
 			if per.value == "request" {
 				opt.Per = report.PerRequest
@@ -37,15 +39,18 @@ func newReport(a *app) *cobra.Command {
 			if method.value == "linear" {
 				opt.Method = report.Linear
 			}
-			d, err := c.Report(cmd.Context(), opt)
+			made, err := a.makeReport(cmd, &in, args, opt)
 			if err != nil {
 				return err
 			}
-			if d.Requests.Total == 0 {
-				return noRequest(c)
-			}
+			d := made.Document()
 			if !all && !known(d) {
 				a.note("no stage of the vocabulary in this capture: every trace counts as a request")
+			}
+			if save != "" {
+				if err := a.print(save, made.Write); err != nil {
+					return err
+				}
 			}
 			return a.print(out.path, func(w io.Writer) error {
 				if out.format.value == "table" {
@@ -62,7 +67,43 @@ func newReport(a *app) *cobra.Command {
 		s.Var(&method, "quantile-method", "how percentiles are taken: nearest rank, or linear between ranks")
 	})
 	out.register(cmd, "table", "json", "jsonl")
+	group(cmd, "Output", func(s *pflag.FlagSet) {
+		s.StringVar(&save, "save", "", "save the report to `FILE` too, for merge, diff, gate and report")
+	})
 	return cmd
+}
+
+// makeReport adds up the requests of captures, or saved reports.
+func (a *app) makeReport(cmd *cobra.Command, in *captureFlags, args []string, opt report.Options) (*saved.Report, error) {
+	reports, rest := a.splitSaved(args)
+	if len(reports) > 0 {
+		if err := errors.Join(oneKind(reports, rest), onlySaved(cmd, reports[0], append(captureOnly, "per")...)); err != nil {
+			return nil, err
+		}
+		sum, _, err := a.mergeSaved(reports)
+		if err != nil {
+			return nil, err
+		}
+		was := sum.Aggregate.Options()
+		if !cmd.Flags().Changed("quantile-method") {
+			opt.Method = was.Method
+		}
+		sum.Aggregate.Show(opt.Method, opt.All || was.All)
+		return sum, a.judgeSaved(sum, in.strict)
+	}
+	c, err := a.open(cmd.Context(), in, args, false, false)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	sum, err := c.Aggregate(cmd.Context(), opt)
+	if err != nil {
+		return nil, err
+	}
+	if sum.Requests() == 0 {
+		return nil, noRequest(c)
+	}
+	return &saved.Report{Dict: c.Dict, Aggregate: sum, Facts: c.Facts()}, nil
 }
 
 // known reports whether a report has a stage of the vocabulary.

@@ -47,6 +47,7 @@ func newRoot(a *app) *cobra.Command {
 var commands = []func(*app) *cobra.Command{
 	newInspect,
 	newReport,
+	newMerge,
 	newGate,
 	newLCT,
 	newExplain,

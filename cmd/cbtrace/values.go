@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/cbtrace/cbtrace/internal/analyze/where"
 )
 
 // A choice is a flag that takes one of a few words.
@@ -99,4 +101,21 @@ func parseDuration(s string) (time.Duration, error) {
 		return time.Duration(f * 24 * float64(time.Hour)), nil
 	}
 	return time.ParseDuration(s)
+}
+
+// A filter is a flag that selects requests (package where).
+type filter struct {
+	text string
+	expr *where.Expr
+}
+
+func (f *filter) String() string { return f.text }
+func (f *filter) Type() string   { return "expression" }
+func (f *filter) Set(s string) error {
+	expr, err := where.Parse(s, nearest)
+	if err != nil {
+		return err
+	}
+	*f = filter{s, expr}
+	return nil
 }

@@ -25,7 +25,8 @@ func (c *Capture) Facts() *report.Capture {
 	start, end, _ := c.Table.Range()
 	_, _, llm := c.Table.LLMStarts()
 	f := &report.Capture{
-		Inputs: c.Inputs, Start: start, End: end, Survey: c.SurveyKind(), SurveyHash: c.surveyHash, Clock: c.clockRows(c.Table.Clocks()),
+		Inputs: c.Inputs, Start: start, End: end, Survey: c.SurveyKind(), SurveyHash: c.surveyHash, Surveyed: c.Table.Requests(), Clock: c.clockRows(c.Table.Clocks()),
+		Analysed:     clock.Requests{N: c.analysed.n.Load(), Sum: c.analysed.sum.Load()},
 		Unattributed: c.Summary.Unattributed, LLM: llm, Analysis: c.opt.analysis(),
 	}
 	for _, p := range c.Table.Disagreeing() {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cbtrace/cbtrace/internal/analyze/clock"
 	"github.com/cbtrace/cbtrace/internal/model"
 )
 
@@ -22,7 +23,9 @@ type Capture struct {
 	Inputs       []model.InputStats
 	Start, End   model.Time // the range (R8.8); both 0 when nothing is timed
 	Survey       string
-	SurveyHash   uint64 // XXH64 of the survey table that was given, 0 without one: shards that were made with one table have one clock (R2.6)
+	SurveyHash   uint64         // XXH64 of the survey table, 0 for several: shards that were made with one table have one clock (R2.6)
+	Surveyed     clock.Requests // those the table was made from
+	Analysed     clock.Requests // those of this capture, selected or not
 	Clock        []Clock
 	Unattributed int64    // spans that belong to no request
 	Disagreeing  []string // processes that were to be moved and whose pairs disagree (finding clock_disagreement)
@@ -38,11 +41,20 @@ type Analysis struct {
 	Where                string // the requests that were selected; "": all
 }
 
-// Merge adds the facts of another part of a capture. With one given survey table they stay as they are in all parts; otherwise clocks were
-// estimated per shard, and of each process there may be several (R2.6). Nothing depends on the order in which parts are merged.
+// Merge adds the facts of another part of a capture. With one survey table they stay as they are in all parts, and once all requests are there
+// that it was made from it is a survey of the whole; otherwise clocks were estimated per shard, and of each process there may be several
+// (R2.6). Nothing depends on the order in which parts are merged.
 func (c *Capture) Merge(o *Capture) {
-	if c.Survey != SurveyGiven || o.Survey != SurveyGiven || c.SurveyHash != o.SurveyHash {
-		c.Survey, c.SurveyHash = SurveyPerShard, 0
+	c.Analysed.N, c.Analysed.Sum = c.Analysed.N+o.Analysed.N, c.Analysed.Sum+o.Analysed.Sum
+	switch {
+	case c.SurveyHash == 0 || c.SurveyHash != o.SurveyHash:
+		c.Survey, c.SurveyHash, c.Surveyed = SurveyPerShard, 0, clock.Requests{}
+	case c.Survey == SurveySampled || o.Survey == SurveySampled:
+		c.Survey = SurveySampled
+	case c.Analysed == c.Surveyed:
+		c.Survey = SurveyWhole
+	default:
+		c.Survey = SurveyGiven
 	}
 	c.Inputs = slices.Concat(c.Inputs, o.Inputs)
 	slices.SortFunc(c.Inputs, compareInputs)

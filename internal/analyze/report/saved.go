@@ -70,7 +70,9 @@ func (c *codec) facts(f *Capture) {
 	c.time(&f.Start)
 	c.time(&f.End)
 	c.text(&f.Survey)
-	c.uint(&f.SurveyHash)
+	for _, n := range [...]*uint64{&f.SurveyHash, &f.Surveyed.N, &f.Surveyed.Sum, &f.Analysed.N, &f.Analysed.Sum} {
+		c.uint(n)
+	}
 	c.int(&f.Unattributed)
 	c.texts(&f.Disagreeing, noLimit)
 	c.bool(&f.LLM)

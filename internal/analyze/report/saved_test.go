@@ -10,11 +10,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cbtrace/cbtrace/internal/analyze/clock"
 	"github.com/cbtrace/cbtrace/internal/model"
 )
 
 var testFacts = Capture{
-	Start: 1_700_000_000 * second, End: 1_700_300_000 * second, Survey: SurveyGiven, SurveyHash: 7, LLM: true, Unattributed: 4,
+	Start: 1_700_000_000 * second, End: 1_700_300_000 * second, Survey: SurveyGiven, SurveyHash: 7, Surveyed: clock.Requests{N: 21, Sum: 210}, LLM: true, Unattributed: 4,
 	Clock:       []Clock{{Process: "w", Reference: "s", OffsetNS: model.Some(-5), UncertaintyNS: model.Some(2), DriftPPM: model.SomeFloat(1.5), Pairs: 9, Basis: "pairs"}},
 	Disagreeing: []string{"w"}, Analysis: Analysis{Key: "auto", Deadline: 100 * time.Millisecond},
 }
@@ -28,6 +29,11 @@ func factsOf(shards ...int) *Capture {
 		if i == 0 {
 			f.Unattributed = 4
 		}
+		f.Analysed.N += 3
+		f.Analysed.Sum += 3 * uint64(i)
+	}
+	if f.Analysed == f.Surveyed {
+		f.Survey = SurveyWhole
 	}
 	return &f
 }
@@ -228,7 +234,7 @@ func TestRequestInTwoShards(t *testing.T) {
 
 // Facts of shards with one survey table are those of the capture; with several each shard keeps its own (R2.6).
 func TestMergeFacts(t *testing.T) {
-	a, b := factsOf(1), factsOf(0)
+	a, b := factsOf(1, 4, 5, 9), factsOf(0)
 	b.Start, b.LLM = 9, false
 	a.Merge(b)
 	check(t, "one table", []any{a.Survey, a.SurveyHash, len(a.Clock), len(a.Disagreeing), a.Start, a.Unattributed, a.LLM, a.Inputs[0].File},
@@ -239,6 +245,11 @@ func TestMergeFacts(t *testing.T) {
 	check(t, "two tables", []any{a.Survey, a.SurveyHash, len(a.Clock), a.Disagreeing, a.Start}, []any{SurveyPerShard, 0, 2, []string{"w", "x"}, 9})
 	a.Merge(factsOf(3))
 	check(t, "for good", a.Survey, SurveyPerShard)
+	part, rest := factsOf(5, 10, 15, 20), factsOf(4, 7, 9) // together the 21 requests of the table
+	part.Merge(rest)
+	check(t, "all that was surveyed", []any{part.Survey, part.SurveyHash}, []any{SurveyWhole, 7})
+	part.Merge(factsOf(1))
+	check(t, "and more", part.Survey, SurveyGiven)
 }
 
 func TestDifferences(t *testing.T) {

@@ -55,6 +55,11 @@ type Report struct {
 // Document is the report. It is that of the run that saved it, but for series of more than 8 192 values, which are no longer exact (R8.3).
 func (r *Report) Document() *report.Document { return r.Aggregate.Document(r.Facts) }
 
+// Merged is the document of `merge`: the report, and the shards it was made of.
+func (r *Report) Merged(shards []report.Shard) *report.MergeDocument {
+	return r.Aggregate.Merged(r.Facts, shards)
+}
+
 // Table is the request table (R8.4).
 func (r *Report) Table() *report.Table { return r.Aggregate.Table() }
 

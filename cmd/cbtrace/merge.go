@@ -1,0 +1,57 @@
+package main
+
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/cbtrace/cbtrace/internal/analyze/report"
+	"github.com/cbtrace/cbtrace/internal/render"
+)
+
+func newMerge(a *app) *cobra.Command {
+	var out outputFlags
+	var save string
+	cmd := &cobra.Command{
+		Use:   "merge A.cbr B.cbr…",
+		Short: "saved reports added up",
+		Long: "Adds saved reports up and prints the report of all, or saves it. Shards by request that were made with one survey table add up to the report of the whole, to the byte. " +
+			"Of other shards, by file or by hour, everything that lies in one shard is exact; what is not is said.",
+		Example: `  cbtrace merge mon.cbr tue.cbr wed.cbr            the report of three days
+  cbtrace merge --save week.cbr mon.cbr tue.cbr    saved as one
+  ls shard-*.cbr | xargs cbtrace merge --format json`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("merge needs saved reports (cbtrace report --save FILE)")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			sum, shards, err := a.mergeSaved(args)
+			if err != nil {
+				return err
+			}
+			if save != "" {
+				if err := a.print(save, sum.Write); err != nil {
+					return err
+				}
+				if !cmd.Flags().Changed("format") && out.path == "" {
+					return nil
+				}
+			}
+			d := sum.Merged(shards)
+			return a.print(out.path, func(w io.Writer) error {
+				if out.format.value == "table" {
+					return render.Merge(d).Text(w, a.width())
+				}
+				return writeJSON(w, out.format.value, []*report.MergeDocument{d})
+			})
+		},
+	}
+	out.register(cmd, "table", "json", "jsonl")
+	group(cmd, "Output", func(s *pflag.FlagSet) {
+		s.StringVar(&save, "save", "", "save the merged report to `FILE` instead of printing it")
+	})
+	return cmd
+}

@@ -1,0 +1,36 @@
+package report
+
+// MergeSchema names the document of `merge` and its version.
+const MergeSchema = "cbtrace.merge/v1"
+
+// A MergeDocument is a report of saved reports that were added up (R2.6).
+type MergeDocument struct {
+	Schema string `json:"schema" enum:"cbtrace.merge/v1" doc:"name and version of this document; what follows is a report"`
+	Document
+	Shards      []Shard `json:"shards" doc:"the saved reports, as they were named"`
+	InTwoShards int64   `json:"in_two_shards" doc:"requests of which several shards have spans, at least: each shard counts them"`
+}
+
+// A Shard is a saved report that was merged.
+type Shard struct {
+	File     string `json:"file"`
+	Requests int64  `json:"requests"`
+}
+
+// Merged is the document of an aggregate that was merged from shards.
+func (a *Aggregate) Merged(c *Capture, shards []Shard) *MergeDocument {
+	d := a.Document(c)
+	return &MergeDocument{Schema: MergeSchema, Document: *d, Shards: shards, InTwoShards: a.table.Repeated()}
+}
+
+// Requests is how many requests the report is of (OUTPUT requests.total).
+func (a *Aggregate) Requests() int64 {
+	_, t := a.decide()
+	return t.requests
+}
+
+// Show changes how the report is shown: how percentiles are taken, and whether requests without a stage of the vocabulary count.
+func (a *Aggregate) Show(m Method, all bool) { a.opt.Method, a.opt.All = m, all }
+
+// Options are those that the aggregate was made with, or shown with since.
+func (a *Aggregate) Options() Options { return a.opt }
