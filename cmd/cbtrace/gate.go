@@ -82,7 +82,7 @@ func (a *app) gate(ctx context.Context, f *gateFlags, in *captureFlags, out *out
 	if input.Baselines, err = baselines(f.baselines); err != nil {
 		return err
 	}
-	if input.Current, err = a.subject(ctx, in, args, b.Selections()); err != nil {
+	if input.Current, err = a.subject(ctx, in, args, b); err != nil {
 		return err
 	}
 	if other := input.Mismatches(); len(other) > 0 && in.strict {
@@ -114,7 +114,7 @@ func (a *app) budget(path string) (*budget.Budget, error) {
 	if err != nil {
 		return nil, usagef("--budget: %w", err)
 	}
-	b, err := budget.Parse(path, text, nearest, func(string) error { return nil })
+	b, err := budget.Parse(path, text, nearest)
 	if err != nil {
 		return nil, &usageError{err}
 	}
@@ -153,13 +153,13 @@ func baselines(names []string) (out []*budget.Subject, err error) {
 }
 
 // subject reads the inputs that a budget is held against.
-func (a *app) subject(ctx context.Context, f *captureFlags, args []string, selections []budget.Selection) (*budget.Subject, error) {
+func (a *app) subject(ctx context.Context, f *captureFlags, args []string, b *budget.Budget) (*budget.Subject, error) {
 	c, err := a.open(ctx, f, args, false, false)
 	if err != nil {
 		return nil, err
 	}
 	defer c.Close()
-	s, err := budget.Read(ctx, c, selections)
+	s, err := budget.Read(ctx, c, b)
 	if err != nil {
 		return nil, err
 	}

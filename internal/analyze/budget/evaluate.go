@@ -22,8 +22,6 @@ type Subject struct {
 	Analysis report.Analysis
 	// Selected are the figures of selections that were made while a capture was read. Those of a saved report come from its request table.
 	Selected map[Selection]*report.Figures
-	// Match makes the filter of a selection over the request table; an error says that the table cannot answer it (R9.5).
-	Match func(Selection) (func(*report.Digest) bool, error)
 }
 
 // An Input is all that a budget is evaluated with.
@@ -132,12 +130,12 @@ func (b *Budget) tasks(in *Input) ([]*task, error) {
 	current, before := map[Selection]*population{}, map[Selection][]*population{}
 	for _, s := range selections {
 		var err error
-		if current[s], err = in.Current.population(s, asked[s]); err != nil {
+		if current[s], err = in.Current.population(&filter{s, b.exprs[s.Where]}, asked[s]); err != nil {
 			return nil, b.cannot(s, err)
 		}
 		for _, base := range in.Baselines {
 			if len(compared[s]) > 0 {
-				p, err := base.population(s, compared[s])
+				p, err := base.population(&filter{s, b.exprs[s.Where]}, compared[s])
 				if err != nil {
 					return nil, b.cannot(s, err)
 				}
@@ -165,17 +163,17 @@ func (b *Budget) cannot(s Selection, err error) error {
 }
 
 // population is the requests of a selection, with the columns of some metrics.
-func (s *Subject) population(sel Selection, metrics []metric) (*population, error) {
+func (s *Subject) population(f *filter, metrics []metric) (*population, error) {
 	p := &population{figures: s.Figures}
-	if sel == (Selection{}) {
+	if f.Selection == (Selection{}) {
 		p.table = tableOf(p.figures, nil, metrics, false)
 		return p, nil
 	}
-	if p.figures = s.Selected[sel]; p.figures != nil {
+	if p.figures = s.Selected[f.Selection]; p.figures != nil {
 		p.table = tableOf(p.figures, nil, metrics, false)
 		return p, nil
 	}
-	match, err := s.Match(sel)
+	match, err := f.digests(s.Figures.Dict)
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ func Propose(s *Subject, slos []report.SLO, headroom float64) (*Proposal, error)
 	for _, l := range latencies {
 		metrics = append(metrics, metric{of: l.of, stat: percentile})
 	}
-	pop, err := s.population(Selection{}, metrics)
+	pop, err := s.population(&filter{}, metrics)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,8 @@ func Propose(s *Subject, slos []report.SLO, headroom float64) (*Proposal, error)
 	p.section = "What must not happen"
 	p.failures(f)
 	p.section = "A capture that is cut short is no pass"
-	p.add(fmt.Sprintf("{metric: requests, min: %d}", f.Requests.Total/2), fmt.Sprintf("%d", f.Requests.Total))
+	n := f.Requests.Total // more than half of them, which selftest drops
+	p.add(fmt.Sprintf("{metric: requests, min: %d}", max(n/2+1, int64(float64(n)*(1-headroom)))), strconv.FormatInt(n, 10))
 	return p.Proposal, nil
 }
 

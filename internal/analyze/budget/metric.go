@@ -208,9 +208,11 @@ type unknown struct {
 
 // message says so, with what is most like it.
 func (u *unknown) message(nearest Nearest) string {
-	text := fmt.Sprintf("unknown %s %q", u.what, u.word)
-	if near := nearest(u.word, u.of); near != "" {
-		return text + "; did you mean " + near + "?"
+	text := fmt.Sprintf("unknown %s %.100q", u.what, u.word)
+	if len(u.word) < 100 {
+		if near := nearest(u.word, u.of); near != "" {
+			return text + "; did you mean " + near + "?"
+		}
 	}
 	if len(u.of) <= listed {
 		return text + ": want " + strings.Join(u.of, ", ")
@@ -294,6 +296,24 @@ func parseMetric(text string) (metric, *unknown) {
 		}
 	}
 	return metric{}, &unknown{"metric", text, metricNames(stageNames())}
+}
+
+// A Vocabulary is the words of budget files, for editors.
+type Vocabulary struct {
+	Metrics  []string // that are a name, without those of stages
+	Stage    []string // what can be asked of a stage
+	Over     []string // what over(…) can be asked of
+	Findings []string
+	Levels   []string
+}
+
+// Words are those of budget files.
+func Words() Vocabulary {
+	v := Vocabulary{Metrics: metricNames(nil), Stage: stageStatistics(), Findings: findingCodes(), Levels: slices.Clone(levels)}
+	for _, l := range latencies {
+		v.Over = append(v.Over, l.name)
+	}
+	return v
 }
 
 // reserved reports whether what stands before a statistic belongs to metrics of another kind, so that it is a mistake and no stage.

@@ -2,6 +2,7 @@ package budget
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,9 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/cbtrace/cbtrace/internal/analyze/finding"
+	"github.com/cbtrace/cbtrace/internal/analyze/where"
 )
 
 // MaxSize is the largest budget file that is read, in bytes.
@@ -37,10 +41,9 @@ func (p *Problem) Error() string {
 // maxProblems is how many are told of one file.
 const maxProblems = 20
 
-// Parse reads a budget file. The error joins a *Problem per mistake, in the order of the file. check says what is wrong with an expression
-// of where; nil: nothing is.
-func Parse(file string, text []byte, nearest Nearest, check func(expr string) error) (*Budget, error) {
-	p := &parser{file: file, nearest: nearest, check: check}
+// Parse reads a budget file. The error joins a *Problem per mistake, in the order of the file.
+func Parse(file string, text []byte, nearest Nearest) (*Budget, error) {
+	p := &parser{file: file, nearest: nearest, exprs: map[string]*where.Expr{}}
 	if len(text) > MaxSize {
 		return nil, &Problem{file, 0, 0, fmt.Sprintf("longer than %d bytes", MaxSize)}
 	}
@@ -63,18 +66,14 @@ func Parse(file string, text []byte, nearest Nearest, check func(expr string) er
 		return b, nil
 	}
 	slices.SortStableFunc(p.problems, func(a, b *Problem) int {
-		if a.Line != b.Line {
-			return a.Line - b.Line
-		}
-		return a.Column - b.Column
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	var errs []error
-	for i, problem := range p.problems {
-		if i == maxProblems {
-			errs = append(errs, fmt.Errorf("%s: %d more", file, len(p.problems)-maxProblems))
-			break
-		}
+	for _, problem := range p.problems {
 		errs = append(errs, problem)
+	}
+	if p.more > 0 {
+		errs = append(errs, fmt.Errorf("%s: %d more", file, p.more))
 	}
 	return nil, errors.Join(errs...)
 }
@@ -82,12 +81,29 @@ func Parse(file string, text []byte, nearest Nearest, check func(expr string) er
 type parser struct {
 	file     string
 	nearest  Nearest
-	check    func(string) error
+	exprs    map[string]*where.Expr
 	problems []*Problem
+	more     int // mistakes beyond those that are told
 }
+
+// bad notes a word that nobody knows.
+func (p *parser) bad(n *yaml.Node, u *unknown) {
+	if len(p.problems) < maxProblems {
+		p.at(n, "%s", u.message(p.nearest))
+	} else {
+		p.more++
+	}
+}
+
+// count is how many mistakes were found so far.
+func (p *parser) count() int { return len(p.problems) + p.more }
 
 // at notes a mistake at a place.
 func (p *parser) at(n *yaml.Node, format string, args ...any) {
+	if len(p.problems) == maxProblems {
+		p.more++
+		return
+	}
 	p.problems = append(p.problems, &Problem{p.file, n.Line, n.Column, fmt.Sprintf(format, args...)})
 }
 
@@ -125,7 +141,7 @@ func (p *parser) fields(n *yaml.Node, what string, known ...string) (map[string]
 		name := f.key.Value
 		switch _, twice := out[name]; {
 		case f.key.Kind != yaml.ScalarNode || !slices.Contains(known, name):
-			p.at(f.key, "%s", (&unknown{"key", name, known}).message(p.nearest))
+			p.bad(f.key, &unknown{"key", name, known})
 		case twice:
 			p.at(f.key, "%s is there twice, first on line %d", name, out[name].key.Line)
 		default:
@@ -160,7 +176,7 @@ func (p *parser) scalar(name string, f field) (string, bool) {
 }
 
 func (p *parser) budget(n *yaml.Node) *Budget {
-	b := &Budget{File: p.file, Alpha: DefaultAlpha}
+	b := &Budget{File: p.file, Alpha: DefaultAlpha, exprs: p.exprs}
 	all, ok := p.fields(n, "budget file", "version", "alpha", "budgets")
 	if !ok {
 		return b
@@ -181,10 +197,15 @@ func (p *parser) budget(n *yaml.Node) *Budget {
 	f, ok := all["budgets"]
 	switch {
 	case !ok:
-		p.at(n, "no budgets: want a list of rules")
+		if len(p.problems) == 0 {
+			p.at(n, "no budgets: want a list of rules")
+		}
 		return b
-	case f.value.Kind != yaml.SequenceNode || len(f.value.Content) == 0:
+	case f.value.Kind != yaml.SequenceNode:
 		p.at(f.value, "budgets: want a list of rules, have %s", kind(f.value))
+		return b
+	case len(f.value.Content) == 0:
+		p.at(f.value, "budgets: the list is empty")
 		return b
 	case len(f.value.Content) > maxRules:
 		p.at(f.value, "%d rules: want at most %d", len(f.value.Content), maxRules)
@@ -198,9 +219,9 @@ func (p *parser) budget(n *yaml.Node) *Budget {
 	}
 	first := map[key]int{}
 	for _, entry := range f.value.Content {
-		before := len(p.problems)
+		before := p.count()
 		r := p.rule(entry)
-		if len(p.problems) > before {
+		if p.count() > before {
 			continue
 		}
 		k := key{r.metric, r.bound, r.Select, r.Level}
@@ -223,8 +244,9 @@ func (p *parser) rule(n *yaml.Node) Rule {
 		n = n.Alias
 	}
 	r := Rule{Line: n.Line}
+	before := p.count()
 	all, ok := p.fields(n, "rule", "metric", "stage", "finding", "max", "min", "max_rate", "baseline", "where", "model", "level")
-	if !ok {
+	if !ok || p.count() > before { // what is missing may be what was misspelt
 		return r
 	}
 	if !p.metric(n, all, &r) {
@@ -236,7 +258,7 @@ func (p *parser) rule(n *yaml.Node) Rule {
 			if at := slices.Index(levels, v); at >= 0 {
 				r.Level = Level(at)
 			} else {
-				p.at(f.value, "%s", (&unknown{"level", v, levels}).message(p.nearest))
+				p.bad(f.value, &unknown{"level", v, levels})
 			}
 		}
 	}
@@ -245,10 +267,13 @@ func (p *parser) rule(n *yaml.Node) Rule {
 	}
 	if f, ok := all["where"]; ok {
 		if v, ok := p.scalar("where", f); ok {
-			r.Select.Where = v
-			if err := p.check(v); err != nil {
+			e, err := where.Parse(v, p.nearest)
+			if err != nil {
 				p.at(f.value, "where: %v", err)
+				return r
 			}
+			r.Select.Where = e.String()
+			p.exprs[r.Select.Where] = e
 		}
 	}
 	r.Text = sentence(r.metric, r.bound, r.Select, limit, delta)
@@ -291,8 +316,10 @@ func (p *parser) metric(n *yaml.Node, all map[string]field, r *Rule) bool {
 			break
 		}
 		stage, ok := p.scalar("stage", s)
-		if !ok || stage == "" {
+		if ok && stage == "" {
 			p.at(s.value, "stage: want a name or a pattern")
+		}
+		if !ok || stage == "" {
 			return false
 		}
 		if r.metric, bad = stageMetric(stage, name); bad != nil && bad.what == "owner" {
@@ -300,8 +327,14 @@ func (p *parser) metric(n *yaml.Node, all map[string]field, r *Rule) bool {
 		}
 	}
 	if bad != nil {
-		p.at(at, "%s", bad.message(p.nearest))
+		p.bad(at, bad)
 		return false
+	}
+	if info := finding.Registry[r.metric.code]; r.metric.of == ofFinding && r.metric.stat == rate && info.Scope == finding.Capture {
+		if zero := all["max_rate"].value; zero == nil || zero.Value != "0" {
+			p.at(at, "%s is about the whole capture: want metric: finding.%s.count", info.Code, info.Code)
+			return false
+		}
 	}
 	return true
 }
@@ -343,8 +376,9 @@ func (p *parser) bound(n *yaml.Node, all map[string]field, r *Rule) (limit, delt
 
 // baseline reads the bound of a baseline rule.
 func (p *parser) baseline(f field, r *Rule) (limit, delta string) {
+	before := p.count()
 	all, ok := p.fields(f.value, "baseline", "max_ratio", "min_ratio", "min_delta")
-	if !ok {
+	if !ok || p.count() > before {
 		return
 	}
 	switch r.metric.stat {

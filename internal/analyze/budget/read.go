@@ -10,14 +10,19 @@ import (
 	"github.com/cbtrace/cbtrace/internal/analyze"
 	"github.com/cbtrace/cbtrace/internal/analyze/report"
 	"github.com/cbtrace/cbtrace/internal/analyze/saved"
+	"github.com/cbtrace/cbtrace/internal/analyze/where"
 	"github.com/cbtrace/cbtrace/internal/model"
 )
 
-// Read makes a subject of a capture: the figures of all its requests, and those of each selection.
-func Read(ctx context.Context, c *analyze.Capture, selections []Selection) (*Subject, error) {
-	filters := make([]analyze.Filter, len(selections))
-	for i, s := range selections {
-		filters[i] = &filter{s}
+// Read makes a subject of a capture: the figures of all its requests, and those of each selection of a budget, which may be nil.
+func Read(ctx context.Context, c *analyze.Capture, b *Budget) (*Subject, error) {
+	var selections []Selection
+	var filters []analyze.Filter
+	if b != nil {
+		selections = b.Selections()
+	}
+	for _, s := range selections {
+		filters = append(filters, &filter{s, b.exprs[s.Where]})
 	}
 	all, err := c.Aggregates(ctx, report.Options{}, filters)
 	if err != nil {
@@ -37,13 +42,35 @@ func Saved(name string, r *saved.Report) *Subject {
 }
 
 // A filter keeps the requests of a selection.
-type filter struct{ Selection }
-
-func (f *filter) Match(_ *model.Request, row *model.Row) bool {
-	return f.Model == "" || glob(f.Model, row.Model)
+type filter struct {
+	Selection
+	expr *where.Expr // nil: any
 }
 
-func (f *filter) String() string { return f.Model }
+func (f *filter) Match(r *model.Request, row *model.Row) bool {
+	return (f.Model == "" || glob(f.Model, row.Model)) && (f.expr == nil || f.expr.Match(r, row))
+}
+
+func (f *filter) String() string { return f.Model + " " + f.Where }
+
+// digests is the filter over a request table; the error says that the table cannot answer (R9.5).
+func (f *filter) digests(dict *model.Dict) (func(*report.Digest) bool, error) {
+	if f.expr != nil {
+		if err := f.expr.Saved(); err != nil {
+			return nil, err
+		}
+	}
+	return func(d *report.Digest) bool {
+		if f.Model != "" && !glob(f.Model, dict.Str(d.Model)) {
+			return false
+		}
+		if f.expr == nil {
+			return true
+		}
+		ok, _ := f.expr.MatchDigest(dict, d) // it can: see Saved
+		return ok
+	}, nil
+}
 
 // Mismatches are the ways in which a baseline was not made as this capture was, in words: with other options, or of other models.
 func (in *Input) Mismatches() (out []string) {

@@ -5,6 +5,8 @@ package budget
 import (
 	"fmt"
 	"strings"
+
+	"github.com/cbtrace/cbtrace/internal/analyze/where"
 )
 
 // A Level says what a broken rule means (R9.4).
@@ -47,7 +49,7 @@ func (b bound) least() bool { return b.kind == boundMin || b.kind == boundMinRat
 // A Selection restricts a rule to some requests. The zero value is all of them.
 type Selection struct {
 	Model string // a name, or a pattern with *; "": any
-	Where string // an expression of package where; "": any
+	Where string // an expression of package where, in its usual spelling; "": any
 }
 
 // A Rule is one entry of a budget file.
@@ -69,6 +71,8 @@ type Budget struct {
 	File  string
 	Alpha float64 // of all baseline rules together
 	Rules []Rule
+
+	exprs map[string]*where.Expr // of the selections, by their text
 }
 
 // DefaultAlpha is that of a budget file that does not say.

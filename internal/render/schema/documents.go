@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"github.com/cbtrace/cbtrace/internal/analyze/budget"
 	"github.com/cbtrace/cbtrace/internal/analyze/inspect"
 	"github.com/cbtrace/cbtrace/internal/analyze/recording"
 	"github.com/cbtrace/cbtrace/internal/analyze/report"
@@ -13,12 +14,18 @@ var Documents = []struct {
 }{
 	{"inspect", inspect.Document{}}, // with --all an array of these
 	{"report", report.Document{}},
+	{"gate", budget.Document{}},
+	{"gate-selftest", budget.SelfTest{}},
+	{"gate-budget", Budget()}, // what gate reads
 	{"lct-info", recording.Document{}},
 }
 
 // Command is the schema of the document that a command prints; nil when it prints none.
 func Command(name string) (*Schema, error) {
 	for _, d := range Documents {
+		if s, ok := d.Doc.(*Schema); ok && d.Command == name {
+			return s, nil
+		}
 		if d.Command == name {
 			return Of("cbtrace."+name+"/v1", d.Doc)
 		}

@@ -74,6 +74,14 @@ var promised = map[string]map[string]string{"report": {
 	"Quality": "spans_read records_read skipped duplicated conflicting unattributed orphaned adopted clipped outside cycles negative untimed open " +
 		"unknown_stages joins open_copies coalesced dual",
 	"Join": "from to by n",
+}, "gate": {
+	"Document":     "schema verdict alpha results budget requests baselines notes",
+	"BaselineInfo": "file requests",
+	"Result": "rule metric level verdict value bound n low high baseline ratio delta p exemplars message unit line delta_low delta_high holm " +
+		"mix_explained",
+}, "gate-selftest": {
+	"Document":   "schema verdict rules",
+	"TestedRule": "rule metric line change verdict message",
 }}
 
 func TestDocumentsKeepTheirPromise(t *testing.T) {

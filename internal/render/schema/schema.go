@@ -27,12 +27,28 @@ type Schema struct {
 	Description string     `json:"description,omitempty"`
 	Type        Type       `json:"type,omitempty"`
 	Enum        []string   `json:"enum,omitempty"`
+	Pattern     string     `json:"pattern,omitempty"`
 	AnyOf       []*Schema  `json:"anyOf,omitempty"`
+	OneOf       []*Schema  `json:"oneOf,omitempty"`
 	Items       *Schema    `json:"items,omitempty"`
 	Properties  Properties `json:"properties,omitempty"`
 	Values      *Schema    `json:"additionalProperties,omitempty"` // of the values of a map
 	Required    []string   `json:"required,omitempty"`
 	Defs        Properties `json:"$defs,omitempty"`
+
+	nothing bool
+}
+
+// Nothing is what no value is: as Values it says that there are no further properties.
+var Nothing = &Schema{nothing: true}
+
+// MarshalJSON writes Nothing as false.
+func (s *Schema) MarshalJSON() ([]byte, error) {
+	if s.nothing {
+		return []byte("false"), nil
+	}
+	type plain Schema
+	return json.Marshal((*plain)(s))
 }
 
 // A Type is one type or a choice of several.

@@ -8,12 +8,13 @@ import (
 	"fmt"
 	"maps"
 	"math/big"
+	"regexp"
 	"slices"
 	"strings"
 )
 
 // known are the keywords that are understood; another one in a schema is an error rather than ignored.
-var known = []string{"$schema", "title", "description", "$ref", "$defs", "type", "enum", "anyOf", "items", "properties", "required", "additionalProperties"}
+var known = []string{"$schema", "title", "description", "$ref", "$defs", "type", "enum", "pattern", "anyOf", "oneOf", "items", "properties", "required", "additionalProperties"}
 
 // Validate reports where a document is not what a schema says. It is stricter than JSON Schema in one way: a field that the schema does not
 // name is an error too, since every field is to be documented.
@@ -80,6 +81,14 @@ func (v *validator) check(at string, schema, value any) {
 	if choices, ok := s["anyOf"].([]any); ok {
 		v.anyOf(at, choices, value)
 	}
+	if choices, ok := s["oneOf"].([]any); ok {
+		v.oneOf(at, choices, value)
+	}
+	if pattern, ok := s["pattern"].(string); ok {
+		if text, ok := value.(string); ok && !regexp.MustCompile(pattern).MatchString(text) {
+			v.errorf(at, "want what %s says, have %q", pattern, text)
+		}
+	}
 	if t, ok := s["type"]; ok && !isOf(t, value) {
 		v.errorf(at, "want %v, have %T %.40v", t, value, value)
 		return
@@ -112,6 +121,19 @@ func (v *validator) anyOf(at string, choices []any, value any) {
 	v.errs = append(v.errs, all...)
 }
 
+func (v *validator) oneOf(at string, choices []any, value any) {
+	met := 0
+	for _, c := range choices {
+		one := &validator{root: v.root}
+		if one.check(at, c, value); len(one.errs) == 0 {
+			met++
+		}
+	}
+	if met != 1 {
+		v.errorf(at, "is %d of the %d things of which it must be one", met, len(choices))
+	}
+}
+
 func (v *validator) object(at string, s, value map[string]any) {
 	properties, _ := s["properties"].(map[string]any)
 	required, _ := s["required"].([]any)
@@ -124,6 +146,8 @@ func (v *validator) object(at string, s, value map[string]any) {
 		switch field, ok := properties[name]; {
 		case ok:
 			v.check(at+"."+name, field, value[name])
+		case s["additionalProperties"] == false:
+			v.errorf(at, "field %s is not in the schema", name)
 		case s["additionalProperties"] != nil:
 			v.check(at+"."+name, s["additionalProperties"], value[name])
 		case s["type"] != nil:
