@@ -71,7 +71,7 @@ func (c *Capture) Inspect(ctx context.Context, ids []string, showSensitive bool)
 			if wanted[row.ID] {
 				workers[w] = append(workers[w], inspect.Build(&inspect.Subject{
 					Request: a.req, Row: row, Path: a.walk, Split: a.split, Findings: a.findings(), Inputs: c.Inputs, ShowSensitive: showSensitive,
-					Clock: c.clockRows(c.Table.Against(a.req.Reference, processesOf(a.req))),
+					Clock: c.clockRows(c.Table.Against(a.req.Reference, clocksOf(a.req))),
 				}))
 			}
 			return nil
@@ -87,12 +87,12 @@ func (c *Capture) Inspect(ctx context.Context, ids []string, showSensitive bool)
 	return docs, nil
 }
 
-// processesOf are the processes that wrote spans of a request.
-func processesOf(r *model.Request) []model.ProcID {
+// clocksOf are the clocks that spans of a request are on.
+func clocksOf(r *model.Request) []model.ProcID {
 	var out []model.ProcID
 	for _, s := range r.Spans {
-		if !s.Has(model.FlagSynthetic) && !slices.Contains(out, s.Proc) {
-			out = append(out, s.Proc)
+		if !s.Has(model.FlagSynthetic) && !slices.Contains(out, s.Clock) {
+			out = append(out, s.Clock)
 		}
 	}
 	return out

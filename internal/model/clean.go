@@ -16,13 +16,17 @@ type Builder struct {
 	byStage  [NumStages][]*Span
 	seen     []Stage // the stages that byStage holds spans of
 	waiting  []*Span
-	procs    []procShift
+	aligned  []Alignment
+	adrift   []*Span // lines that got times
 	stack    []*Span
 	climbed  int // steps up the tree in this request
 	attempts AttemptScratch
 	order    []*Span
 	sighted  [2][]*Span // spans and lines of a stage
 	starts   []Time
+
+	monotonic   map[ProcID]ProcID // clocks without an epoch, by the process of their lines
+	monotonicOf *Dict
 }
 
 // Reuse of an id (R4.7) and sightings of one span to the µs (R4.8).
@@ -34,6 +38,8 @@ const (
 // Clean makes the requests that a group of spans really is, on raw times: executions apart (R4.7), copies away (R4.8), profile lines
 // coalesced (R4.9) and paired with their spans (R4.10). Spans of g are in order of (raw start, id), untimed ones last, and stay so.
 func (b *Builder) Clean(g *Request) []*Request {
+	b.setClocks(g)
+	g.Anchors = g.Anchors[:0]
 	b.parts = b.executions(g)
 	for _, r := range b.parts {
 		b.unique(r)

@@ -95,9 +95,9 @@ func (b *Builder) middle(r *Request, stage Stage, kids []*Span, several bool) {
 		m.Start, m.End = min(m.Start, k.Start), max(m.End, k.End)
 		k.Parent = m
 	}
-	m.RawStart, m.RawEnd = m.Start, m.End
-	if p := b.shiftOf(m.Proc); p != nil {
-		m.RawStart, m.RawEnd = m.Start-Time(p.shift), m.End-Time(p.shift)
+	m.Clock, m.RawStart, m.RawEnd = kids[0].Clock, m.Start, m.End
+	if a := r.alignment(m.Clock); a != nil {
+		m.RawStart, m.RawEnd = m.Start-Time(a.Shift), m.End-Time(a.Shift)
 	}
 	b.addToStage(m)
 	b.waiting = append(b.waiting, m)

@@ -198,6 +198,9 @@ func (r *Request) pair(s, line *Span) {
 		return
 	}
 	s.Mark = 2
+	if line.Adrift() {
+		r.Anchors = append(r.Anchors, Anchor{s, line.Clock, line.RawStart})
+	}
 	if s.Proc != line.Proc {
 		r.Votes = append(r.Votes, Vote{r.LineProcess(line), s.Proc})
 	}

@@ -11,19 +11,10 @@ type LinkOptions struct {
 	KeepShutdown bool // --keep-shutdown: spans that a shutdown ended count like others (R4.30)
 }
 
-// A procShift is what one request adds to the times of one process (R5.5).
-type procShift struct {
-	proc        ProcID
-	first       Time // raw start of its first span in the request
-	shift       time.Duration
-	uncertainty time.Duration
-	ok          bool
-}
-
 // Link makes a tree of a cleaned request (DESIGN 4c, 4d): root, one shift per process, parents by id or adoption, made-up levels, window, tail,
 // and what may be on the path. hash is the hash of the request's id that the survey was made with.
 //
-//  1. choose the root on raw times (R4.22), then align every process to its clock (R5.5)
+//  1. choose the root on raw times (R4.22), then align every process to its clock (R5.5); lines belong to the instance that wrote them (R4.11)
 //  2. link by id; spans without a parent in the request wait (R4.14, R4.17), rings are cut (R4.21)
 //  3. re-hang server spans that hang under a root or a wrapper (R4.18)
 //  4. make missing middle levels (R4.15), adopt what waits (R4.16)
@@ -34,10 +25,8 @@ func (b *Builder) Link(r *Request, hash uint64, clock Clock, opt LinkOptions) {
 	for _, s := range r.Spans {
 		s.Parent, s.Kids, s.Steps, s.Edge = nil, s.Kids[:0], s.Steps[:0], EdgeNone
 		s.Fit, s.Blocking, s.Self, s.Critical = 0, false, 0, 0
-		if s.Line {
-			s.Proc = clock.Process(r, s)
-		}
 	}
+	b.placeLines(r, clock)
 	if !opt.KeepShutdown {
 		b.markShutdowns(r, hash, clock)
 	}
@@ -143,74 +132,9 @@ func (b *Builder) make(stage Stage, proc ProcID, attempt int) *Span {
 	}
 	s := b.made[b.nMade]
 	b.nMade++
-	*s = Span{Stage: stage, Kin: stage, StageKey: stage.ID(), Name: stage.ID(), Class: Stages[stage].Class, Proc: proc, Flags: FlagSynthetic,
+	*s = Span{Stage: stage, Kin: stage, StageKey: stage.ID(), Name: stage.ID(), Class: Stages[stage].Class, Proc: proc, Clock: proc, Flags: FlagSynthetic,
 		ID: SyntheticID(stage, proc, attempt), Kids: s.Kids[:0], Steps: s.Steps[:0]}
 	return s
-}
-
-// align adds to the times of each process one shift, that of its first span, so that all read on the clock of the root's process (R5.5).
-func (b *Builder) align(r *Request, clock Clock) {
-	b.procs = b.procs[:0]
-	for _, s := range r.Spans { // in order of raw start: the first of a process comes first
-		if s.Has(FlagUntimed) {
-			continue
-		}
-		if b.shiftOf(s.Proc) == nil {
-			b.procs = append(b.procs, procShift{proc: s.Proc, first: s.RawStart})
-		}
-	}
-	if len(b.procs) == 0 {
-		return
-	}
-	ref := b.reference(r, clock)
-	r.Reference = ref
-	if r.Root.Has(FlagSynthetic) {
-		r.Root.Proc, r.Root.ID = ref, SyntheticID(StageNone, ref, 1)
-	}
-	for i := range b.procs {
-		p := &b.procs[i]
-		if p.proc == ref {
-			p.ok = true
-			continue
-		}
-		p.shift, p.uncertainty, p.ok = clock.Shift(p.proc, ref, p.first)
-	}
-	for _, s := range r.Spans {
-		s.Start, s.End = s.RawStart, s.RawEnd
-		if p := b.shiftOf(s.Proc); p != nil && !s.Has(FlagUntimed) {
-			s.Start, s.End = s.RawStart+Time(p.shift), s.RawEnd+Time(p.shift)
-		}
-	}
-}
-
-// reference is the process whose clock the request is told in: the root's, else the scheduler's, else the earliest span's (R5.5).
-func (b *Builder) reference(r *Request, clock Clock) ProcID {
-	if !r.Root.Has(FlagSynthetic) && (len(b.procs) == 1 || clock.Routed(r.Root.Proc)) {
-		return r.Root.Proc
-	}
-	for _, s := range r.Spans {
-		if s.Owner() == Scheduler && !s.Has(FlagUntimed) {
-			return s.Proc
-		}
-	}
-	return b.procs[0].proc // in order of raw start
-}
-
-func (b *Builder) shiftOf(p ProcID) *procShift {
-	for i := range b.procs {
-		if b.procs[i].proc == p {
-			return &b.procs[i]
-		}
-	}
-	return nil
-}
-
-// uncertaintyOf is how far the alignment of a process may be wrong; ok is false where it has none.
-func (b *Builder) uncertaintyOf(p ProcID) (time.Duration, bool) {
-	if s := b.shiftOf(p); s != nil {
-		return s.uncertainty, s.ok
-	}
-	return 0, false
 }
 
 // index lists the spans of each stage.

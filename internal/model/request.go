@@ -37,7 +37,8 @@ type Request struct {
 	Points []Source
 	Root   *Span // never nil once linked; FlagSynthetic when made up
 
-	Reference ProcID // the process on whose clock aligned times are (R5.5)
+	Reference ProcID      // the process on whose clock aligned times are (R5.5)
+	Aligned   []Alignment // of the clocks of its spans, once linked
 
 	WindowStart, WindowEnd Time          // R4.24, aligned
 	Uncertainty            time.Duration // ± of a window that was widened across processes, or of the root's clock route
@@ -48,7 +49,8 @@ type Request struct {
 	DuplicateRoot bool                                    // R4.22
 	StageSeen     struct{ Spans, Lines [NumStages]int32 } // sightings by source, before dual sightings were paired (finding dual_mismatch)
 	StagePaired   [NumStages]int32
-	Votes         []Vote // of what was seen as a span and as lines (R4.10), in no order
+	Anchors       []Anchor // of clocks without an epoch (R4.12), in no order
+	Votes         []Vote   // of what was seen as a span and as lines (R4.10), in no order
 }
 
 // A LineProcess is a process as profile lines tell it: where they lie (R4.11) and their pid; the lines of one file are on one clock, whatever their pids.
@@ -82,6 +84,9 @@ type Clock interface {
 	// Shift is what must be added to an instant of process from, at about that instant, to read it on the clock of process to,
 	// and how far that may be wrong. ok is false where there is no route: the shift is 0 then (R5.5).
 	Shift(from, to ProcID, at Time) (shift, uncertainty time.Duration, ok bool)
+	// Anchor reports whether a clock has no epoch (profile lines with a monotonic clock, R4.12) and is known against another one, and names that which
+	// it is known best against.
+	Anchor(p ProcID) (ProcID, bool)
 	// Routed reports whether a process has a route to any other.
 	Routed(p ProcID) bool
 	// Process is the process of a span: of a profile line the instance that its process turned out to be, where it did (R4.11).
@@ -101,6 +106,9 @@ func (NoClock) Shift(from, to ProcID, at Time) (time.Duration, time.Duration, bo
 
 // Routed is false.
 func (NoClock) Routed(ProcID) bool { return false }
+
+// Anchor is false.
+func (NoClock) Anchor(ProcID) (ProcID, bool) { return 0, false }
 
 // Process is the process that the span's file tells.
 func (NoClock) Process(_ *Request, s *Span) ProcID { return s.Proc }

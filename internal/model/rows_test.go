@@ -108,6 +108,7 @@ type shifts struct {
 func (c shifts) Shift(from, to ProcID, _ Time) (d, u time.Duration, ok bool) {
 	return time.Duration(c.by[c.d.Proc(from).Name] - c.by[c.d.Proc(to).Name]), time.Duration(c.u), true
 }
+func (c shifts) Anchor(ProcID) (ProcID, bool)       { return 0, false }
 func (c shifts) Routed(ProcID) bool                 { return true }
 func (c shifts) Process(_ *Request, s *Span) ProcID { return s.Proc }
 func (c shifts) Shutdown(*Span, uint64, bool) bool  { return false }

@@ -100,6 +100,7 @@ type Span struct {
 	Scope    StrID
 	Res      ResID
 	Proc     ProcID
+	Clock    ProcID // what its raw times are on: the clock of Proc, or one without an epoch (R4.12)
 
 	RawStart, RawEnd Time
 	Start, End       Time

@@ -8,7 +8,7 @@ func overhangOf(d time.Duration) time.Duration { return max(50*time.Microsecond,
 // fit moves spans of the vocabulary that another process called and that stick out of their client by no more than the clocks are known, with what is under them, into the client:
 // for the walk only (R6.6).
 func (b *Builder) fit(r *Request) {
-	if len(b.procs) < 2 {
+	if len(r.Aligned) < 2 {
 		return
 	}
 	b.stack = append(b.stack[:0], r.Root)
@@ -17,24 +17,22 @@ func (b *Builder) fit(r *Request) {
 		b.stack = b.stack[:len(b.stack)-1]
 		if up := s.Parent; up != nil {
 			s.Fit = up.Fit
-			if up.Proc != s.Proc && s.Known() && s.Class == Work && s.Dur() <= up.Dur() && !s.ServerRoot() && up.Stage != StageLLMRequest && !s.Has(FlagUntimed) && !up.Has(FlagUntimed) {
-				b.fitInto(up, s)
+			if up.Clock != s.Clock && s.Known() && s.Class == Work && s.Dur() <= up.Dur() && !s.ServerRoot() && up.Stage != StageLLMRequest && !s.Has(FlagUntimed) && !up.Has(FlagUntimed) {
+				fitInto(r, up, s)
 			}
 		}
 		b.stack = append(b.stack, s.Kids...)
 	}
 }
 
-func (b *Builder) fitInto(up, s *Span) {
+func fitInto(r *Request, up, s *Span) {
 	before := (up.Start + Time(up.Fit)).Sub(s.Start + Time(s.Fit))
 	after := (s.End + Time(s.Fit)).Sub(up.End + Time(up.Fit))
 	out := max(before, after)
 	if out <= 0 {
 		return
 	}
-	u, ok := b.uncertaintyOf(s.Proc)
-	v, also := b.uncertaintyOf(up.Proc)
-	if !ok || !also || out > u+v {
+	if u, ok := r.UncertaintyBetween(s, up); !ok || out > u {
 		return
 	}
 	s.Flags |= FlagFitted
@@ -151,11 +149,11 @@ func (b *Builder) window(r *Request) {
 		return
 	}
 	r.WindowStart, r.WindowEnd = first.Start, first.Start
-	u, _ := b.uncertaintyOf(first.Proc)
+	u, _ := r.UncertaintyOf(first)
 	r.Uncertainty = u
 	if last != nil && last.End > first.Start {
 		r.WindowEnd = last.End
-		u, _ = b.uncertaintyOf(last.Proc)
+		u, _ = r.UncertaintyOf(last)
 		r.Uncertainty = max(r.Uncertainty, u)
 	}
 }

@@ -18,11 +18,14 @@ const (
 // epoch is when the captures of these tests begin.
 const epoch = model.Time(1_764_432_000 * sec)
 
+// boot is what clocks without an epoch read at epoch.
+const boot = model.Time(100 * sec)
+
 // A capture is a set of cleaned requests written as rows
 //
-//	request id parent stage start end [process=p] [trace=0] [worker_id=0] [scope=…] [model=…] [kind=3] [pid=…] [line] [open]
+//	request id parent stage start end [process=p] [trace=0] [worker_id=0] [scope=…] [model=…] [kind=3] [pid=…] [line] [open] [mono]
 //
-// with times in a unit, after epoch. A trace is of its request alone unless it begins with @. A line with a pid is of a file that is called like the process. In a row that begins with "*" the request is r0, r1 … and {i} its number; times may be sums of products.
+// with times in a unit, after epoch. A trace is of its request alone unless it begins with @. A line with a pid is of a file that is called like the process; mono: its clock has no epoch but read boot at epoch. In a row that begins with "*" the request is r0, r1 … and {i} its number; times may be sums of products.
 type capture struct {
 	t        testing.TB
 	dict     *model.Dict
@@ -109,6 +112,10 @@ func (c *capture) row(unit int64, row string) {
 		sp.Flags |= model.FlagUntimed
 		sp.RawStart, sp.RawEnd = 0, 0
 	}
+	if _, mono := opt["mono"]; mono {
+		sp.Flags |= model.FlagUntimed
+		sp.RawStart, sp.RawEnd = sp.RawStart-epoch+boot, sp.RawEnd-epoch+boot
+	}
 	for k, a := range map[string]model.AttrKey{"worker_id": model.AttrWorkerID, "model": model.AttrModel, "model_name": model.AttrModelName} {
 		if v, ok := opt[k]; ok {
 			sp.Attrs = append(sp.Attrs, model.Attr{Key: a, Value: model.Value{Kind: model.StrValue, Str: v}})
@@ -121,7 +128,7 @@ func (c *capture) row(unit int64, row string) {
 func (c *capture) call(i int, start, end, serverStart, serverEnd int64) {
 	span := func(id, parent uint64, stage model.Stage, process string, a, b int64) *model.Span {
 		return &model.Span{Trace: model.TraceID{Lo: uint64(i) + 1}, ID: model.HexID(id), ParentID: model.HexID(parent), Name: stage.ID(), StageKey: stage.ID(),
-			Stage: stage, Kin: stage, MPScope: process == "server", Proc: c.proc(process), RawStart: epoch + model.Time(a), RawEnd: epoch + model.Time(b)}
+			Stage: stage, Kin: stage, MPScope: process == "server", Proc: c.proc(process), Clock: c.proc(process), RawStart: epoch + model.Time(a), RawEnd: epoch + model.Time(b)}
 	}
 	r := c.request("r" + strconv.Itoa(i))
 	r.Spans = append(r.Spans, span(uint64(2*i+1), 0, model.StageLookupRPC, "sched", start, end),
@@ -159,7 +166,12 @@ func (c *capture) clean() *capture {
 	c.t.Helper()
 	var b model.Builder
 	for i, r := range c.requests {
-		slices.SortStableFunc(r.Spans, func(x, y *model.Span) int { return int(x.RawStart - y.RawStart) })
+		slices.SortStableFunc(r.Spans, func(x, y *model.Span) int {
+			if u := x.Has(model.FlagUntimed); u != y.Has(model.FlagUntimed) {
+				return map[bool]int{true: 1, false: -1}[u]
+			}
+			return int(x.RawStart - y.RawStart)
+		})
 		parts := b.Clean(r)
 		if len(parts) != 1 {
 			c.t.Fatalf("request %s: %d executions", r.ID, len(parts))

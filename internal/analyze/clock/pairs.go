@@ -54,16 +54,17 @@ func (s *stageSpans) lone() *model.Span {
 // Instants outside this range are no wall clock, and their differences could overflow.
 const latest = model.Time(1) << 62
 
-// bounds reports whether the times of a span may bound a clock: both recorded, in order, and not made up.
+// bounds reports whether the times of a span may bound a clock: both recorded, in order, and not made up; of lines also those on a clock without
+// an epoch (R4.12).
 func bounds(s *model.Span) bool {
-	const off = model.FlagOpen | model.FlagUntimed | model.FlagNegative | model.FlagSynthetic
-	return !s.Has(off) && s.Class == model.Work && s.RawStart > 0 && s.RawEnd < latest
+	const off = model.FlagOpen | model.FlagNegative | model.FlagSynthetic
+	return !s.Has(off) && s.Class == model.Work && s.RawStart > 0 && s.RawEnd < latest && (!s.Has(model.FlagUntimed) || s.Adrift() && s.RawEnd > 0)
 }
 
 // of finds the pairs of a request: by id across processes, then between stages that are known to contain one another or to follow each other.
 func (x *extractor) of(spans []*model.Span) []relation {
 	x.found = x.found[:0]
-	if oneProcess(spans) {
+	if oneClock(spans) {
 		return nil
 	}
 	x.ids.Fill(spans)
@@ -75,7 +76,7 @@ func (x *extractor) of(spans []*model.Span) []relation {
 		}
 		up := x.ids.Find(s.Trace, s.ParentID)
 		if up != nil && !x.movesUnderStage(s, up) {
-			if up.Proc != s.Proc && bounds(up) && (up.Known() || !x.wraps(up)) && up.Kind != model.KindProducer && s.Kind != model.KindConsumer {
+			if up.Clock != s.Clock && bounds(up) && (up.Known() || !x.wraps(up)) && up.Kind != model.KindProducer && s.Kind != model.KindConsumer {
 				x.add(up, s, kindOf(up, s))
 			}
 			continue
@@ -95,15 +96,15 @@ func (x *extractor) of(spans []*model.Span) []relation {
 		x.addByOrdinal()
 	}
 	a, b := x.stages[model.StageSchedule].lone(), x.stages[model.StageExecute].lone()
-	if a != nil && b != nil && a.Proc != b.Proc && bounds(a) && bounds(b) {
+	if a != nil && b != nil && a.Clock != b.Clock && bounds(a) && bounds(b) {
 		x.add(a, b, precedes)
 	}
 	return x.found
 }
 
-func oneProcess(spans []*model.Span) bool {
+func oneClock(spans []*model.Span) bool {
 	for _, s := range spans {
-		if s.Proc != spans[0].Proc {
+		if s.Clock != spans[0].Clock {
 			return false
 		}
 	}
@@ -149,7 +150,7 @@ func (x *extractor) add(client, server *model.Span, kind boundKind) {
 // addLone adds the pair of two stages where each has one span in the request.
 func (x *extractor) addLone(client model.Stage, server int) {
 	c, s := x.stages[client].lone(), x.stages[server].lone()
-	if c != nil && s != nil && c.Proc != s.Proc && bounds(c) {
+	if c != nil && s != nil && c.Clock != s.Clock && bounds(c) {
 		x.add(c, s, kindOf(c, s))
 	}
 }
@@ -241,7 +242,7 @@ func (x *extractor) addPass(pass, retrieve *model.Span) {
 	if up != nil && !x.movesUnderStage(retrieve, up) { // joined by id
 		return
 	}
-	if pass.Proc != retrieve.Proc && bounds(pass) && bounds(retrieve) {
+	if pass.Clock != retrieve.Clock && bounds(pass) && bounds(retrieve) {
 		x.add(pass, retrieve, holds)
 	}
 }

@@ -72,6 +72,18 @@ func newPair(f relation, serverIsA bool) pair {
 	return p
 }
 
+// sighted is how far two sightings of one span may be apart (R4.10).
+const sighted = int64(time.Millisecond)
+
+// newAnchor turns what a span and a line that are one say of a clock without an epoch: the line's start is the span's, within a millisecond.
+func newAnchor(a model.Anchor, lineIsA bool) pair {
+	at, v := int64(a.At), int64(a.Span.RawStart-a.At)
+	if lineIsA {
+		at, v = int64(a.Span.RawStart), -v
+	}
+	return pair{lowAt: at, low: v - sighted, highAt: at, high: v + sighted, hasLow: true, hasHigh: true, serverIsA: lineIsA}
+}
+
 // bounded reports whether the pair bounds both sides.
 func (p *pair) bounded() bool { return p.hasLow && p.hasHigh }
 
@@ -182,7 +194,7 @@ func (v *Survey) addPairs(r *model.Request) {
 		if rank > v.bound {
 			continue
 		}
-		pp, serverIsA := v.order(f.client.Proc, f.server.Proc)
+		pp, serverIsA := v.order(f.client.Clock, f.server.Clock)
 		s := v.sample(pp)
 		if rank > s.bound {
 			continue
@@ -191,6 +203,16 @@ func (v *Survey) addPairs(r *model.Request) {
 		p.rank = rank
 		p.suspect = suspectOf(r, f)
 		v.nPairs += s.add(p)
+	}
+	for _, a := range r.Anchors {
+		rank := v.extract.rank(r.Dict, r.ID, a.Span)
+		if rank > v.bound {
+			continue
+		}
+		pp, lineIsA := v.order(a.Span.Clock, a.Clock)
+		p := newAnchor(a, lineIsA)
+		p.rank = rank
+		v.nPairs += v.sample(pp).add(p)
 	}
 	if v.nPairs > 2*maxPairs {
 		v.prunePairs(maxPairs)

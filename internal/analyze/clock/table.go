@@ -35,6 +35,8 @@ type Table struct {
 	instances map[model.LineProcess]model.ProcID // of profile lines (R4.11)
 	shared    map[model.ProcID]model.ProcID      // by process: the one by whose name the clock goes that it shares
 
+	anchors map[model.ProcID]model.ProcID // of clocks without an epoch (R4.12)
+
 	mu    sync.RWMutex
 	trees map[model.ProcID]map[model.ProcID]hop
 }
@@ -57,7 +59,7 @@ type hop struct {
 func (v *Survey) Finish(opt Options) *Table {
 	v.settleAll()
 	t := &Table{dict: v.dict, opt: opt, procs: make([]*process, len(v.procs)), requests: v.requests, llm: v.llm, leaked: v.notes.leaks(),
-		byPair: map[procPair]*estimate{}, trees: map[model.ProcID]map[model.ProcID]hop{}}
+		byPair: map[procPair]*estimate{}, anchors: map[model.ProcID]model.ProcID{}, trees: map[model.ProcID]map[model.ProcID]hop{}}
 	t.start, t.end, t.ranged = v.extent.span()
 	t.stops.procs, t.stops.usual = make([]*stop, len(v.procs)), map[model.StrID]model.Opt{}
 	for stage, s := range v.allSeries() {
@@ -81,6 +83,9 @@ func (v *Survey) Finish(opt Options) *Table {
 		})
 		if len(pairs) > 0 {
 			e := estimateOf(pp, pairs)
+			if t.adrift(e.reference) && !t.adrift(e.moved) { // what has no epoch is read on what has one
+				e.moved, e.reference = e.reference, e.moved
+			}
 			t.estimates = append(t.estimates, e)
 			t.byPair[pp], t.byPair[procPair{pp.b, pp.a}] = e, e
 		}
@@ -90,6 +95,7 @@ func (v *Survey) Finish(opt Options) *Table {
 	})
 	if !opt.NoSkew {
 		t.link()
+		t.anchor()
 	}
 	return t
 }
@@ -137,6 +143,28 @@ func (t *Table) link() {
 	}
 }
 
+func (t *Table) adrift(clock model.ProcID) bool { return model.IsAdrift(t.dict.Proc(clock).Name) }
+
+// anchor finds for each clock without an epoch the one with an epoch that it is known best against (R4.12).
+func (t *Table) anchor() {
+	for clock := range t.steps {
+		if id := model.ProcID(clock); len(t.steps[clock]) > 0 && t.adrift(id) {
+			width := int64(math.MaxInt64)
+			for p, h := range t.tree(id) {
+				if !t.adrift(p) && (h.total < width || h.total == width && t.byName(p, t.anchors[id]) < 0) {
+					t.anchors[id], width = p, h.total
+				}
+			}
+		}
+	}
+}
+
+// Anchor reports whether a clock has no epoch and is known against one that has (R4.12), and names the one it is known best against.
+func (t *Table) Anchor(clock model.ProcID) (to model.ProcID, ok bool) {
+	to, ok = t.anchors[clock]
+	return to, ok
+}
+
 // Routed reports whether the clock of a process is known against any other (R5.5).
 func (t *Table) Routed(p model.ProcID) bool {
 	p = t.clock(p)
@@ -173,7 +201,9 @@ func (e *estimate) across(from model.ProcID, at int64) (shift, uncertainty int64
 		shift, uncertainty, _ = e.at(at)
 		return shift, uncertainty
 	}
-	// The offset is known by instants of b's clock. Each turn brings the instant nearer by the drift, a factor of 1 000 at least.
+	// The offset is known by instants of b's clock. Each turn brings the instant nearer by the drift, a factor of 1 000 at least. A clock without an
+	// epoch may be decades off, so the first guess is not 0.
+	shift = e.corridor.base
 	for range 4 {
 		shift, uncertainty, _ = e.at(at - shift)
 	}
@@ -336,6 +366,10 @@ func (t *Table) route(p, reference model.ProcID) Row {
 	}
 	row := Row{Process: p, Reference: reference, Basis: BasisRoute, Pairs: math.MaxInt64}
 	shift, uncertainty, _ := t.Shift(p, reference, t.middle())
+	if t.adrift(p) {
+		shift, uncertainty, _ = t.Shift(reference, p, t.middle())
+		shift = -shift
+	}
 	row.Offset, row.Uncertainty = model.Some(int64(shift)), model.Some(int64(uncertainty))
 	for at := p; at != reference; {
 		h := t.tree(reference)[at]
@@ -365,9 +399,17 @@ func (t *Table) row(e *estimate, process, reference model.ProcID) Row {
 		return row
 	}
 	row.Basis = e.basis
-	shift, uncertainty := e.across(process, int64(t.middle()))
+	at := int64(t.middle())
+	shift, uncertainty := e.across(process, at)
+	if t.adrift(process) { // the middle is not one of its instants
+		shift, uncertainty = e.across(reference, at)
+		shift = -shift
+		if process == e.b {
+			at -= shift
+		}
+	}
 	row.Offset, row.Uncertainty = model.Some(shift), model.Some(uncertainty)
-	_, _, drift := e.at(int64(t.middle()))
+	_, _, drift := e.at(at)
 	if process == e.a {
 		drift = -drift
 	}
@@ -411,8 +453,8 @@ func (c *Checker) Disagreeing(r *model.Request) int {
 		if f.client.Has(model.FlagShutdown) || f.server.Has(model.FlagShutdown) {
 			continue
 		}
-		if e := c.table.between(f.client.Proc, f.server.Proc); e != nil {
-			if p := newPair(f, c.table.clock(f.server.Proc) == e.a); e.contradicts(&p) {
+		if e := c.table.between(f.client.Clock, f.server.Clock); e != nil {
+			if p := newPair(f, c.table.clock(f.server.Clock) == e.a); e.contradicts(&p) {
 				n++
 			}
 		}

@@ -18,6 +18,7 @@ type fakeClock struct{ unit time.Duration }
 func (c fakeClock) Shift(from, to model.ProcID, _ model.Time) (shift, uncertainty time.Duration, ok bool) {
 	return time.Duration(to) - 7*time.Duration(from)*c.unit, 20 * c.unit, true
 }
+func (fakeClock) Anchor(model.ProcID) (model.ProcID, bool)             { return 0, false }
 func (fakeClock) Routed(p model.ProcID) bool                           { return p%2 == 0 }
 func (fakeClock) Process(_ *model.Request, s *model.Span) model.ProcID { return s.Proc }
 func (fakeClock) Shutdown(s *model.Span, _ uint64, _ bool) bool        { return s.ID.N%5 == 0 }

@@ -174,6 +174,7 @@ type caseClock map[model.ProcID]model.Time
 func (c caseClock) Shift(from, to model.ProcID, _ model.Time) (shift, uncertainty time.Duration, ok bool) {
 	return time.Duration(c[from] - c[to]), 0, true
 }
+func (c caseClock) Anchor(model.ProcID) (model.ProcID, bool)             { return 0, false }
 func (c caseClock) Routed(model.ProcID) bool                             { return true }
 func (c caseClock) Process(_ *model.Request, s *model.Span) model.ProcID { return s.Proc }
 func (c caseClock) Shutdown(*model.Span, uint64, bool) bool              { return false }
