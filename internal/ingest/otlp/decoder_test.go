@@ -223,6 +223,7 @@ func TestAttributes(t *testing.T) {
 		{"secrets", []string{attr("authorization", `{"stringValue":"Bearer"}`), attr("token_ids", `{"arrayValue":{"values":[{"intValue":"1"},{"intValue":"2"}]}}`), attr("gen_ai.prompt.0.content", `{"stringValue":"hello"}`)}, true,
 			` authorization="<redacted 6 bytes>" token_ids="<redacted 5 bytes>" gen_ai.prompt.0.content="<redacted 5 bytes>"`},
 		{"secrets within", []string{attr("call", `{"kvlistValue":{"values":[{"key":"cache_salt","value":{"stringValue":"pepper"}},{"key":"n","value":{"intValue":"1"}}]}}`)}, true, ` call="{\"cache_salt\":\"<redacted 6 bytes>\",\"n\":1}"`},
+		{"no key", []string{`{"value":{"intValue":"4"}}`}, true, ` =4`},
 		{"unknown value", []string{attr("bytes", `{"stringValueStrindex":4}`), attr("x", `{"futureValue":{"a":[1]}}`)}, true, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

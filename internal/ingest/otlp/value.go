@@ -43,6 +43,9 @@ func (d *Decoder) attribute() {
 			s.Skip()
 		}
 	}
+	if !known {
+		k = d.key(nil) // as in protobuf, a key that is left out is ""
+	}
 	if value != nil && k != model.AttrNone {
 		var again jsonscan.Scanner
 		again.Reset(value)
