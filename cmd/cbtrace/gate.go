@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/cbtrace/cbtrace/internal/analyze/budget"
-	"github.com/cbtrace/cbtrace/internal/analyze/saved"
+	"github.com/cbtrace/cbtrace/internal/analyze/report"
 	"github.com/cbtrace/cbtrace/internal/model"
 	"github.com/cbtrace/cbtrace/internal/render"
 )
@@ -45,7 +44,7 @@ func newGate(a *app) *cobra.Command {
   cbtrace gate --budget budget.yaml --baseline 'main-*.cbr' pr/  against runs of the main branch too
   cbtrace gate --budget budget.yaml --selftest traces/           would the rules notice?
   cbtrace gate --budget budget.yaml --junit gate.xml --markdown gate.md --github traces/   for CI`,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.gate(cmd.Context(), &f, &in, &out, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.gate(cmd, &f, &in, &out, args) },
 	}
 	group(cmd, "Gate", func(s *pflag.FlagSet) {
 		s.StringVar(&f.budget, "budget", "", "the budget `FILE` (cbtrace schema gate-budget)")
@@ -67,7 +66,7 @@ func newGate(a *app) *cobra.Command {
 	return cmd
 }
 
-func (a *app) gate(ctx context.Context, f *gateFlags, in *captureFlags, out *outputFlags, args []string) error {
+func (a *app) gate(cmd *cobra.Command, f *gateFlags, in *captureFlags, out *outputFlags, args []string) error {
 	if f.budget == "" {
 		return usagef("gate needs --budget FILE; cbtrace gate init makes one from a capture")
 	}
@@ -79,10 +78,10 @@ func (a *app) gate(ctx context.Context, f *gateFlags, in *captureFlags, out *out
 		return usagef("%s:%d: %s: needs --baseline FILE (cbtrace report --save FILE)", f.budget, r.Line, r.Text)
 	}
 	input := budget.Input{Nearest: nearest, Jobs: in.jobs}
-	if input.Baselines, err = baselines(f.baselines); err != nil {
+	if input.Baselines, err = a.baselines(f.baselines); err != nil {
 		return err
 	}
-	if input.Current, err = a.subject(ctx, in, args, b); err != nil {
+	if input.Current, err = a.subject(cmd, in, args, b); err != nil {
 		return err
 	}
 	if other := input.Mismatches(); len(other) > 0 && in.strict {
@@ -122,7 +121,7 @@ func (a *app) budget(path string) (*budget.Budget, error) {
 }
 
 // baselines reads saved reports; a name may be a pattern.
-func baselines(names []string) (out []*budget.Subject, err error) {
+func (a *app) baselines(names []string) (out []*budget.Subject, err error) {
 	var paths []string
 	for _, name := range names {
 		some := []string{name}
@@ -138,28 +137,40 @@ func baselines(names []string) (out []*budget.Subject, err error) {
 	}
 	slices.Sort(paths)
 	for _, path := range slices.Compact(paths) {
-		file, err := os.Open(path)
+		r, err := a.readSaved(path, model.NewDict())
 		if err != nil {
 			return nil, fmt.Errorf("--baseline: %w", err)
-		}
-		r, err := saved.Read(file, model.NewDict())
-		file.Close()
-		if err != nil {
-			return nil, fmt.Errorf("--baseline %s: %w", path, err)
 		}
 		out = append(out, budget.Saved(path, r))
 	}
 	return out, nil
 }
 
-// subject reads the inputs that a budget is held against.
-func (a *app) subject(ctx context.Context, f *captureFlags, args []string, b *budget.Budget) (*budget.Subject, error) {
-	c, err := a.open(ctx, f, args, false, false)
+// subject reads the inputs that a budget is held against: captures, or saved reports that are added up.
+func (a *app) subject(cmd *cobra.Command, f *captureFlags, args []string, b *budget.Budget) (*budget.Subject, error) {
+	reports, rest := a.splitSaved(args)
+	if len(reports) > 0 {
+		if err := errors.Join(oneKind(reports, rest), onlySaved(cmd, reports[0], captureOnly...)); err != nil {
+			return nil, err
+		}
+		sum, _, err := a.mergeSaved(reports)
+		if err != nil {
+			return nil, err
+		}
+		if sum.Aggregate.Requests() == 0 {
+			return nil, fmt.Errorf("no request in %s", strings.Join(reports, ", "))
+		}
+		if sum.Aggregate.Options().Per == report.PerRequest {
+			a.note("%s was saved with --per request: so are its percentiles of stages", reports[0])
+		}
+		return budget.Saved(strings.Join(reports, ", "), sum), a.judgeSaved(sum, f.strict)
+	}
+	c, err := a.open(cmd.Context(), f, args, false, false)
 	if err != nil {
 		return nil, err
 	}
 	defer c.Close()
-	s, err := budget.Read(ctx, c, b)
+	s, err := budget.Read(cmd.Context(), c, b)
 	if err != nil {
 		return nil, err
 	}

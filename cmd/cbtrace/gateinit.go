@@ -25,7 +25,7 @@ func newGateInit(a *app) *cobra.Command {
 		Example: `  cbtrace gate init traces/ -o budget.yaml
   cbtrace gate init --slo 'ttft<=800ms' --headroom 10% traces/`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := a.subject(cmd.Context(), &in, args, nil)
+			s, err := a.subject(cmd, &in, args, nil)
 			if err != nil {
 				return err
 			}
