@@ -22,7 +22,7 @@ var (
 
 const maxMant = (1<<64 - 10) / 10 // one more digit fits
 
-// parseDecimal reads a JSON number, or a text that holds one. Digits past the nineteenth are cut; they are far below one ns.
+// parseDecimal reads a JSON number, or a text that holds one. Digits past the nineteenth are cut: those of a time are far below one ns.
 func parseDecimal(t []byte) (d decimal, err error) {
 	i := 0
 	if len(t) > 0 && t[0] == '-' {
@@ -59,20 +59,30 @@ func parseDecimal(t []byte) (d decimal, err error) {
 	case t[i]|0x20 != 'e':
 		return d, jsonscan.ErrNumber
 	}
-	e, err := jsonscan.ParseInt(exponent(t[i+1:]))
-	if err != nil {
+	e, ok := exponent(t[i+1:])
+	if !ok {
 		return d, jsonscan.ErrNumber
 	}
-	d.exp += int32(min(max(e, -1000), 1000))
+	d.exp += e
 	return d, nil
 }
 
-// exponent is an exponent without its plus.
-func exponent(t []byte) []byte {
-	if len(t) > 1 && t[0] == '+' && t[1] != '-' {
-		return t[1:]
+// exponent reads an exponent; one that is larger than any that matters is cut.
+func exponent(t []byte) (e int32, ok bool) {
+	neg := len(t) > 0 && t[0] == '-'
+	if neg || len(t) > 0 && t[0] == '+' {
+		t = t[1:]
 	}
-	return t
+	for _, c := range t {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		e = min(e*10+int32(c-'0'), 10_000)
+	}
+	if neg {
+		e = -e
+	}
+	return e, len(t) > 0
 }
 
 func notFinite(t []byte) bool {

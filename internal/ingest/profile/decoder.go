@@ -149,14 +149,19 @@ func (d *Decoder) begin() {
 	d.batch.Begin()
 }
 
-// broken reports a value whose rest cannot be read, and goes on behind it: at an object that another writer began in the middle of it, else on
-// the next line that begins with one.
+// broken reports a value whose rest cannot be read, and goes on behind it: on the next line that begins with an object, or before it at one that another
+// writer began in the middle of this one. What was read already is looked through once more, but no further: a file of nothing but
+// brackets takes no longer than others.
 func (d *Decoder) broken(start int, line int64) {
 	s, data := &d.s, d.blk.Data
 	err, at := s.Err(), s.Pos()
-	next := jsonscan.Resync(data, start)
-	if at > start && at < next && data[at] == '{' {
+	next := jsonscan.Resync(data[:min(at+1, len(data))], start) // what it swallowed
+	switch {
+	case next <= at && next < len(data):
+	case at > start && at < len(data) && data[at] == '{':
 		next = at
+	default:
+		next = jsonscan.Resync(data, max(start, at-1))
 	}
 	if errors.Is(err, jsonscan.ErrEnd) {
 		err = decode.ErrTruncated

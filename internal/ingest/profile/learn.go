@@ -13,6 +13,7 @@ import (
 type learnt struct {
 	root  *spot
 	spots int
+	never bool // for tests
 }
 
 // A spot is a text that stood before a value, from the end of the value before it on.
@@ -29,7 +30,7 @@ const (
 	maxFollows = 8   // texts after one value
 )
 
-func (t *learnt) forget() { *t = learnt{root: &spot{}} }
+func (t *learnt) forget() { *t = learnt{root: &spot{}, never: t.never} }
 
 // follow finds the text that stands at the scanner among those that followed a value, and passes over it.
 func (p *spot) follow(s *jsonscan.Scanner) *spot {
@@ -152,7 +153,7 @@ func (d *Decoder) learn(raw []byte) {
 	if t.root == nil {
 		t.forget()
 	}
-	if t.spots >= maxSpots || bytes.IndexByte(raw, '\n') >= 0 {
+	if t.never || t.spots >= maxSpots || bytes.IndexByte(raw, '\n') >= 0 {
 		return
 	}
 	var s jsonscan.Scanner
@@ -169,19 +170,19 @@ func (d *Decoder) learn(raw []byte) {
 		if id == 0 {
 			attr = d.attr(key)
 		}
-		if at = t.add(at, spot{text: string(raw[from:s.Pos()]), key: id, attr: attr}); at == nil {
+		if at = t.add(at, raw[from:s.Pos()], spot{key: id, attr: attr}); at == nil {
 			return
 		}
 		s.Skip()
 		from = s.Pos()
 	}
-	t.add(at, spot{text: string(raw[from:]), last: true})
+	t.add(at, raw[from:], spot{last: true})
 }
 
 // add adds a text after a value, unless it is there.
-func (t *learnt) add(at *spot, p spot) *spot {
+func (t *learnt) add(at *spot, text []byte, p spot) *spot {
 	for _, n := range at.next {
-		if n.text == p.text && n.last == p.last {
+		if n.text == string(text) && n.last == p.last {
 			return n
 		}
 	}
@@ -189,6 +190,8 @@ func (t *learnt) add(at *spot, p spot) *spot {
 		return nil
 	}
 	t.spots++
-	at.next = append(at.next, &p)
-	return &p
+	p.text = string(text)
+	n := &p
+	at.next = append(at.next, n)
+	return n
 }

@@ -1,0 +1,144 @@
+package profile
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cbtrace/cbtrace/internal/ingest/decode"
+	"github.com/cbtrace/cbtrace/internal/model"
+)
+
+// now is the present of the tests, a few days after epoch.
+var now = time.Date(2025, 12, 5, 0, 0, 0, 0, time.UTC)
+
+// epoch is what instants are shown from, in ns: 2025-11-29T16:00:00Z.
+const epoch = 1_764_432_000_000_000_000
+
+// A reading is what became of some lines.
+type reading struct {
+	records []string
+	skipped []string // line: error
+	rep     decode.Report
+	out     Outcome
+}
+
+// A setup is how lines are read.
+type setup struct {
+	keys    *Keys
+	keepAll bool
+	slow    bool // without the fast reading of lines alike
+	near    func(from, to int64) bool
+	cut     int // bytes of a block; 0: one block
+}
+
+// read reads lines as the reader of inputs does: the first ones to a Head, then blocks, each line in one of them.
+func (c setup) read(t testing.TB, text string) reading {
+	t.Helper()
+	d := model.NewDict()
+	f := d.AddFile("dir/cb.jsonl")
+	h := NewHead(c.keys)
+	h.Add([]byte(text))
+	plan := h.Plan()
+	var r reading
+	if plan.Refused() == "" {
+		b := model.NewBatch(d, c.keepAll)
+		dec := Decoder{learnt: learnt{never: c.slow}}
+		line := int64(1)
+		for rest := text; len(rest) > 0; {
+			n := len(rest)
+			if c.cut > 0 && c.cut < n {
+				if n = strings.IndexByte(rest[c.cut:], '\n'); n < 0 {
+					n = len(rest)
+				} else {
+					n += c.cut + 1
+				}
+			}
+			dec.Decode(decode.Block{File: f, Path: "dir/cb.jsonl", Family: "dir/cb.jsonl", Data: []byte(rest[:n]), Line: line}, plan, b, &r.rep)
+			line += int64(strings.Count(rest[:n], "\n"))
+			rest = rest[n:]
+		}
+		for i := range b.Records {
+			r.records = append(r.records, shown(b, &b.Records[i]))
+		}
+		for _, p := range r.rep.Problems {
+			r.skipped = append(r.skipped, fmt.Sprintf("%d: %s", p.Line, p.Text))
+		}
+		if int64(len(b.Records)) != r.rep.Records {
+			t.Errorf("%d records, counted as %d", len(b.Records), r.rep.Records)
+		}
+	}
+	r.out = plan.Finish(c.near, now)
+	return r
+}
+
+// shown is a record as `line name stage start+duration flags process key=value…`: the start in µs from epoch, from 0 where it is on no absolute clock.
+func shown(b *model.Batch, r *model.Record) string {
+	micros := func(ns int64) string { return strconv.FormatFloat(float64(ns)/1000, 'f', -1, 64) }
+	text := fmt.Sprintf("%d %s", r.Pos, b.Dict.Str(r.Name))
+	if r.StageID != 0 {
+		text += " " + b.Dict.Str(r.StageID)
+	}
+	start := int64(r.Start)
+	if r.Flags&model.RecordUnanchored == 0 {
+		start -= epoch
+	}
+	text += " " + micros(start)
+	if r.Flags&model.RecordNoEnd == 0 {
+		text += "+" + micros(int64(r.End-r.Start))
+	}
+	for _, f := range []struct {
+		flag model.RecordFlags
+		name string
+	}{{model.RecordNoEnd, "point"}, {model.RecordUnanchored, "unanchored"}, {model.RecordError, "error"}} {
+		if r.Flags&f.flag != 0 {
+			text += " " + f.name
+		}
+	}
+	if pid := b.Dict.Res(r.Res).PID; pid != 0 {
+		text += fmt.Sprintf(" pid=%d", pid)
+	}
+	for _, a := range b.AttrsOf(r) {
+		v := model.Value{Kind: a.Kind, Int: int64(a.Bits)}
+		if a.Kind == model.StrValue {
+			v.Str = string(b.TextOf(&a))
+		} else if a.Kind == model.FloatValue {
+			v = model.Typed(a.Key, model.Value{Kind: model.FloatValue, Float: mathFloat(a.Bits)})
+		}
+		text += " " + b.Dict.KeyName(a.Key) + "=" + v.Text()
+	}
+	return text
+}
+
+// want compares what lines became.
+func (r reading) want(t *testing.T, records, skipped string) {
+	t.Helper()
+	trim := func(s string) string {
+		var out []string
+		for _, l := range strings.Split(s, "\n") {
+			if l = strings.TrimSpace(l); l != "" {
+				out = append(out, l)
+			}
+		}
+		return strings.Join(out, "\n")
+	}
+	if got := strings.Join(r.records, "\n"); got != trim(records) {
+		t.Errorf("records\n%s\nwant\n%s", got, trim(records))
+	}
+	if got := strings.Join(r.skipped, "\n"); got != trim(skipped) {
+		t.Errorf("skipped\n%s\nwant\n%s", got, trim(skipped))
+	}
+	if int64(len(r.skipped)) != r.rep.Skipped {
+		t.Errorf("%d problems, %d skipped", len(r.skipped), r.rep.Skipped)
+	}
+}
+
+// decodeBlock decodes a block into an emptied batch.
+func decodeBlock(d *Decoder, plan *Plan, b *model.Batch, data []byte) decode.Report {
+	var rep decode.Report
+	b.Reset()
+	d.Decode(decode.Block{Data: data, Line: 1}, plan, b, &rep)
+	return rep
+}
