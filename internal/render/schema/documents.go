@@ -14,6 +14,7 @@ var Documents = []struct {
 }{
 	{"inspect", inspect.Document{}}, // with --all an array of these
 	{"report", report.Document{}},
+	{"merge", report.MergeDocument{}},
 	{"gate", budget.Document{}},
 	{"gate-selftest", budget.SelfTest{}},
 	{"gate-budget", Budget()}, // what gate reads

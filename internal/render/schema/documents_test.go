@@ -2,6 +2,7 @@ package schema_test
 
 import (
 	"encoding/json"
+	"maps"
 	"strings"
 	"testing"
 
@@ -85,6 +86,10 @@ var promised = map[string]map[string]string{"report": {
 }}
 
 func TestDocumentsKeepTheirPromise(t *testing.T) {
+	merge := maps.Clone(promised["report"]) // a merge is a report, and its shards
+	merge["Document"] += " shards in_two_shards"
+	merge["Shard"] = "file requests"
+	promised["merge"] = merge
 	for command, types := range promised {
 		s, err := schema.Command(command)
 		if err != nil {
@@ -151,6 +156,35 @@ func TestReportIsWhatItsSchemaSays(t *testing.T) {
 				t.Errorf("full: no rows of %s are checked", field)
 			}
 		}
+	}
+}
+
+func TestMergeIsWhatItsSchemaSays(t *testing.T) {
+	s, err := schema.Command("merge")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dict := model.NewDict()
+	a := report.New(dict, report.Options{})
+	a.Add(fullRow(dict))
+	doc := a.Merged(&report.Capture{Survey: "per_shard"}, []report.Shard{{File: "a.cbr", Requests: 1}})
+	merge, err := json.Marshal(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range schematest.Validate(text, merge) {
+		t.Error(err)
+	}
+	plain, err := json.Marshal(doc.Document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(schematest.Validate(text, plain)) == 0 {
+		t.Error("a report passes for a merge")
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"path"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/cbtrace/cbtrace/internal/model"
@@ -207,7 +208,7 @@ func (g *generator) structure(t reflect.Type, where string) (*Schema, error) {
 	return &Schema{Ref: defs + name}, nil
 }
 
-// fields adds the fields of a struct; those of embedded structs as its own.
+// fields adds the fields of a struct; those of embedded structs as its own, but for names that stand before them.
 func (g *generator) fields(s *Schema, t reflect.Type, where string) error {
 	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -222,6 +223,9 @@ func (g *generator) fields(s *Schema, t reflect.Type, where string) error {
 		}
 		if name == "" {
 			return fmt.Errorf("%s: field %s has no name for JSON", where, f.Name)
+		}
+		if slices.ContainsFunc(s.Properties, func(p Property) bool { return p.Name == name }) {
+			continue
 		}
 		optional := strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero")
 		ft := f.Type
