@@ -88,6 +88,8 @@ func TestBadInput(t *testing.T) {
 		{"a length prefix of 0xffffffff", "\xff\xff\xff\xff\x0a\x02", 0, 1, "record length 4294967295 is over the 256 MiB limit", false},
 		{"a frame longer than the input", framedText(zst(lineText("a"))) + "\x0f\xff\xff\xff" + zst("x"), 1, 1, "ends in the middle", true},
 		{"a damaged frame", framedText(zst(lineText("a"))) + framedText("\x28\xb5\x2f\xfdxxxxxxxxx") + framedText(zst(lineText("b"))), 2, 1, "-:2: zstd frame: ", false},
+		{"a frame that says it is huge", framedText("\x28\xb5\x2f\xfd\xe0\xff\xff\xff\xff\x00\x00\x00\x00"+"\x01\x00\x00") + framedText(zst(lineText("b"))), 1, 1, "-:1: zstd frame: ", false},
+		{"a frame of 20 MB", framedText(zst(strings.Replace(lineText("a"), "xxxxxxxxxx", strings.Repeat("x", 20<<20), 1))) + framedText(zst(lineText("b"))), 2, 0, "", false},
 		{"deep nesting", `{"resourceSpans":[{"x":` + strings.Repeat("[", 1<<20) + "\n" + good, 2, 1, "JSON nested more than 512 deep", false},
 		{"deep nesting of attributes", strings.Replace(good, `"stringValue":"xxxxxxxxxx"`, `"arrayValue":{"values":[`+strings.Repeat(`{"arrayValue":{"values":[`, 300)+strings.Repeat(`]}}`, 300)+`]}`, 1), 1, 1, "JSON nested more than 512 deep", false},
 		{"text between", "starting\n" + lineText("a") + "warning: {x\n" + lineText("b") + "done", 2, 3, "-:1: no JSON value", false},

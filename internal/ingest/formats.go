@@ -173,43 +173,54 @@ func framedMessages(src *source, frame framing) (records int, ok bool) {
 	return records, true
 }
 
-// sniffMessage: one protobuf message, which several one after the other are too.
+// sniffMessage: one protobuf message, which several one after the other are too. In one whose first record is larger than the head, the first
+// field must be the list of resource spans.
 func sniffMessage(src *source) verdict {
-	if n, cut, ok := otlpproto.Walk(src.head); ok && (n > 0 || cut && !src.whole) {
+	if n, cut, ok := otlpproto.Walk(src.head); ok && (n > 0 || cut && !src.whole && src.head[0] == 1<<3|2) {
 		return verdict{ok: true, name: "otlp-proto"}
 	}
 	return verdict{}
 }
 
 // sniffFramedZstd: the collector's compression: zstd without its feature gate: a length as 4 bytes, then a zstd frame with one message.
+// The first message that can be read tells what they are.
 func sniffFramedZstd(src *source) verdict {
 	if len(src.head) < 8 || !isZstd(src.head[4:]) {
 		return verdict{}
 	}
-	prefix, length, err := be32(src.head)
-	if err != nil {
-		return verdict{ok: true, refused: err}
+	for h := src.head; len(h) > 4; {
+		prefix, length, err := be32(h)
+		if err != nil {
+			return verdict{ok: true, refused: err}
+		}
+		end := min(prefix+length, len(h))
+		if v := sniffZstd(h[prefix:end]); v.ok {
+			return v
+		}
+		h = h[end:]
 	}
-	z, err := zstd.NewReader(bytes.NewReader(src.head[prefix:min(prefix+length, len(src.head))]), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(zstdWindow))
+	return verdict{ok: true, refused: fmt.Errorf("%w: zstd frames with something else in them", decode.ErrUnknownFormat)}
+}
+
+// sniffZstd tells what is in a zstd frame, or in the beginning of one.
+func sniffZstd(frame []byte) verdict {
+	z, err := zstd.NewReader(bytes.NewReader(frame), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(zstdWindow))
 	if err != nil {
-		return verdict{ok: true, refused: err}
+		return verdict{}
 	}
 	defer z.Close()
 	inner := &source{r: z, size: -1}
-	inner.peek()
-	if inner.broken != nil { // the head holds a part of the frame
+	if inner.peek(); inner.broken != nil {
 		inner.whole = false
 	}
-	name := "otlp-proto"
-	if v := sniffValues(inner); v.ok {
-		if v.unread != "" || v.refused != nil {
-			return v
-		}
-		name = v.name
-	} else if !sniffMessage(inner).ok {
-		return verdict{ok: true, refused: fmt.Errorf("%w: zstd frames with something else in them", decode.ErrUnknownFormat)}
+	v := sniffValues(inner)
+	if !v.ok {
+		v = sniffMessage(inner)
 	}
-	return verdict{ok: true, name: name + "+zstd+framed"}
+	if v.ok && v.unread == "" && v.refused == nil {
+		v.name += "+zstd+framed"
+	}
+	return v
 }
 
 func cutJSON(src *source) cutter {

@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	sniffSize  = 64 << 10 // bytes by which a format is told
-	maxLayers  = 3        // compressions around one another
-	zstdWindow = 512 << 20
+	sniffSize  = 64 << 10  // bytes by which a format is told
+	maxLayers  = 3         // compressions around one another
+	zstdWindow = 128 << 20 // bytes a zstd frame may look back, as much as the zstd command allows
 )
 
 // A source is an input that is being read, with its compression taken off.

@@ -143,12 +143,6 @@ func framed(frame framing) func(w *worker, blk decode.Block, rep *decode.Report)
 
 // framedZstd decodes a block of zstd frames with one message in each and their lengths before them. Positions count messages, from 1.
 func (w *worker) framedZstd(blk decode.Block, rep *decode.Report) {
-	if w.frames == nil {
-		w.frames, w.err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(zstdWindow), zstd.WithDecoderMaxMemory(maxRecord))
-		if w.err != nil {
-			return
-		}
-	}
 	for n, data := int64(1), blk.Data; len(data) > 0; n++ {
 		number := blk.Line + n
 		prefix, length, _ := be32(data)
@@ -158,8 +152,7 @@ func (w *worker) framedZstd(blk decode.Block, rep *decode.Report) {
 			return
 		}
 		sub := blk
-		var err error
-		w.plain, err = w.frames.DecodeAll(data[prefix:prefix+length], w.plain[:0])
+		err := w.inflate(data[prefix : prefix+length])
 		data = data[prefix+length:]
 		if err != nil {
 			rep.Skip(number, blk.Offset, fmt.Errorf("zstd frame: %w", err))
@@ -177,6 +170,39 @@ func (w *worker) framedZstd(blk decode.Block, rep *decode.Report) {
 		}
 		if len(w.batch.Records) >= flushRecords {
 			w.flush()
+		}
+	}
+}
+
+// trustedSize is how large a message may say it is for its memory to be taken at once. Beyond that memory grows with what comes out.
+const trustedSize = 16 << 20
+
+// inflate decompresses a message into w.plain.
+func (w *worker) inflate(frame []byte) (err error) {
+	if w.frames == nil {
+		if w.frames, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(zstdWindow)); err != nil {
+			return err
+		}
+	}
+	var h zstd.Header
+	if err := h.Decode(frame); err != nil {
+		return err
+	}
+	if h.HasFCS && h.FrameContentSize <= trustedSize {
+		w.plain, err = w.frames.DecodeAll(frame, w.plain[:0])
+		return err
+	}
+	if err := w.frames.Reset(bytes.NewReader(frame)); err != nil {
+		return err
+	}
+	w.plain = w.plain[:0]
+	for want := blockSize; ; want = min(2*want, maxMessage+1) {
+		var ended bool
+		if w.plain, ended = fill(w.frames, w.plain, want, &err); ended {
+			return err
+		}
+		if len(w.plain) > maxMessage {
+			return fmt.Errorf("a message of more than %d MiB", maxMessage>>20)
 		}
 	}
 }
