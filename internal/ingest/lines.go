@@ -34,13 +34,14 @@ func (w *worker) hashes(blk decode.Block, rep *decode.Report) {
 	w.lookups.Decode(blk, w.batch, rep)
 }
 
-// lookAhead is how many blocks may be held while the first lines of an input are looked at.
-const lookAhead = 8
+// lookAhead is how many bytes may be held while the first lines of an input are looked at.
+const lookAhead = 32 << 20
 
 // look makes the plan of an input from its first blocks, which the cutter that it returns gives once more.
 func (f *file) look(cut cutter, keys *profile.Keys, buffer func() []byte) cutter {
 	var blocks []block
 	var end error
+	held := 0
 	for h := profile.NewHead(keys); ; {
 		b, err := cut(buffer())
 		if err != nil {
@@ -49,7 +50,8 @@ func (f *file) look(cut cutter, keys *profile.Keys, buffer func() []byte) cutter
 			break
 		}
 		blocks = append(blocks, b)
-		if !h.Add(b.data) || len(blocks) == lookAhead {
+		held += len(b.data)
+		if !h.Add(b.data) || held >= lookAhead {
 			f.plan = h.Plan()
 			break
 		}
