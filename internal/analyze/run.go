@@ -192,15 +192,7 @@ func (c *Capture) eachPartition(ctx context.Context, start func(worker int) func
 // ok is false where neither was given.
 func (c *Capture) Interval() (since, until model.Time, ok bool) {
 	_, last, _ := c.Table.Range()
-	since, from := c.opt.Since.resolve(last)
-	until, to := c.opt.Until.resolve(last)
-	if !to {
-		until = 1<<63 - 1
-	}
-	if !from {
-		since = -1 << 63
-	}
-	return since, until, from || to
+	return Between(c.opt.Since, c.opt.Until, last)
 }
 
 // rows analyses every request that is selected and gives its row to the worker's function. The row is good until the function returns.
