@@ -81,6 +81,10 @@ func (x *extractor) of(spans []*model.Span) []relation {
 			}
 			continue
 		}
+		if s.Adrift() {
+			x.addAbove(s)
+			continue
+		}
 		switch s.Stage { // not joined by id: only where it is clear which two belong together
 		case model.StageLookup:
 			x.addLone(model.StageLookupRPC, int(s.Stage))
@@ -152,6 +156,23 @@ func (x *extractor) addLone(client model.Stage, server int) {
 	c, s := x.stages[client].lone(), x.stages[server].lone()
 	if c != nil && s != nil && c.Clock != s.Clock && bounds(c) {
 		x.add(c, s, kindOf(c, s))
+	}
+}
+
+// addAbove adds the pair of a line on a clock without an epoch and the nearest span of an engine's process that it belongs under: the engine's work
+// on a request nests, whatever clocks it is told by (R4.12).
+func (x *extractor) addAbove(line *model.Span) {
+	if x.stages[line.Stage].lone() != line {
+		return
+	}
+	for parents := model.Stages[line.Stage].Parents; len(parents) > 0; parents = model.Stages[parents[0]].Parents {
+		up := &x.stages[parents[0]]
+		if up.n > 0 && !up.only.Line {
+			if s := up.lone(); s != nil && s.Clock != line.Clock && bounds(s) {
+				x.add(s, line, kindOf(s, line))
+			}
+			return
+		}
 	}
 }
 
