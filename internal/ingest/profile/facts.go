@@ -108,10 +108,13 @@ func (p *Plan) add(f *Facts) {
 // An Outcome is what is known of an input once all its lines were decoded.
 type Outcome struct {
 	Refused    string // why no line of it counts
-	Unanchored bool   // its times are not absolute, although they look so: all of its lines are untimed
+	Unanchored bool   // its times are not absolute, although they look so: its lines are placed by the requests they share with spans, or untimed
 	Divisor    int64  // of starts, when Unanchored
 	Notes      []string
 }
+
+// shared says what becomes of lines on a clock without an epoch.
+const shared = "they are placed by the requests they share with spans, or untimed"
 
 // Instants far from these are no wall clock (R4.12).
 const day = int64(24 * time.Hour)
@@ -144,15 +147,15 @@ func (p *Plan) Finish(near func(from, to int64) bool, now time.Time) Outcome {
 	switch {
 	case out.Unanchored:
 		out.Divisor = p.divisor
-		out.Notes = append(out.Notes, "its times are not within a day of the capture's spans: its lines are untimed")
+		out.Notes = append(out.Notes, "its times are not within a day of the capture's spans: "+shared)
 		if near == nil {
-			out.Notes[1] = "its times are not of this century: its lines are untimed"
+			out.Notes[1] = "its times are not of this century: " + shared
 		}
 	case f.unplaced > 0:
 		out.Notes = append(out.Notes, fmt.Sprintf("%d lines have times on a clock without an epoch and of an unknown unit: untimed", f.unplaced))
 	}
 	if f.unanchored > 0 {
-		out.Notes = append(out.Notes, fmt.Sprintf("%d lines have times on a clock without an epoch: untimed", f.unanchored))
+		out.Notes = append(out.Notes, fmt.Sprintf("%d lines have times on a clock without an epoch: %s", f.unanchored, shared))
 	}
 	return out
 }
