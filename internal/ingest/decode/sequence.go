@@ -27,7 +27,7 @@ type interval struct{ low, high int64 }
 
 const (
 	maxStreams   = 1 << 12
-	maxIntervals = 1 << 14 // of a stream
+	maxIntervals = 1 << 12 // of a stream
 )
 
 // maxNumber is the largest number that is believed.

@@ -159,9 +159,9 @@ func mix(a, b uint64) uint64 {
 }
 
 // eventKey reads the key of a cache event, whose hash is written in hex digits, as the same chunk's key of a storage call. buf takes the hash.
-func eventKey(b []byte, i int, k *objKey, buf []byte) []byte {
+func eventKey(b []byte, k *objKey, buf []byte) []byte {
 	*k = objKey{}
-	n, next := mapAt(b, i)
+	n, next := mapAt(b, 0)
 	if next < 0 {
 		return buf
 	}

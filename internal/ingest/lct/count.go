@@ -32,7 +32,8 @@ type Counter struct {
 	finder keyFinder
 
 	event   event
-	entry   entry
+	batched struct{ entries, bytes int64 } // of the batch that is read now
+	entry   func(entry)
 	key     objKey
 	scratch []byte
 }
@@ -80,6 +81,7 @@ func (c *Counter) Add(blk decode.Block, rep *decode.Report) error {
 	if !c.begun {
 		c.header, c.begun = h, true
 		c.finder.found = func(k *objKey) { c.keys.add(c.hasher.sum(k)) }
+		c.entry = c.addEntry
 	}
 	var r record
 	for {
@@ -105,7 +107,7 @@ func (c *Counter) addEvent(r *record, rep *decode.Report) {
 	e := &c.event
 	switch string(r.qualname) {
 	case lifecycleName:
-		e.read(r.args)
+		e.read(r.args, nil)
 		switch string(e.phase) {
 		case "start":
 			c.events.Starts++
@@ -113,9 +115,9 @@ func (c *Counter) addEvent(r *record, rep *decode.Report) {
 			c.events.Stops++
 		}
 	case batchName:
-		e.read(r.args)
+		c.batched.entries, c.batched.bytes = 0, 0
+		e.read(r.args, c.entry)
 		c.batch(e)
-		c.addEntries(r.args, e)
 		if len(e.instance) <= maxWord {
 			rep.Sequences.Add(e.instance, e.incarnation, e.seq)
 		}
@@ -147,30 +149,25 @@ func (c *Counter) batch(e *event) {
 	name = append(append(append(name, backend...), '/'), place...)
 	c.batches.add(name, 1)
 	c.scratch = name
+	if c.batched.entries > 0 {
+		c.entries.add(e.kind, c.batched.entries)
+	}
+	if string(e.kind) == "store" {
+		c.events.StoreBytes = satAdd(c.events.StoreBytes, c.batched.bytes)
+	}
 }
 
-func (c *Counter) addEntries(args []byte, e *event) {
-	if e.entries == 0 {
-		return
+func (c *Counter) addEntry(e entry) {
+	c.batched.entries++
+	if e.bytes > 0 {
+		c.batched.bytes = satAdd(c.batched.bytes, e.bytes)
 	}
-	n, i := arrayAt(args, e.entries)
-	if i < 0 || n == 0 {
-		return
+	if e.tokens {
+		c.events.EntriesWithTokens++
 	}
-	c.entries.add(e.kind, int64(n))
-	store := string(e.kind) == "store"
-	for range n {
-		i = c.entry.read(args, i)
-		if store && c.entry.bytes > 0 {
-			c.events.StoreBytes = satAdd(c.events.StoreBytes, c.entry.bytes)
-		}
-		if c.entry.tokens {
-			c.events.EntriesWithTokens++
-		}
-		if c.entry.key > 0 {
-			c.scratch = eventKey(args, c.entry.key, &c.key, c.scratch)
-			c.keys.add(c.hasher.sum(&c.key))
-		}
+	if e.key != nil {
+		c.scratch = eventKey(e.key, &c.key, c.scratch)
+		c.keys.add(c.hasher.sum(&c.key))
 	}
 }
 

@@ -28,7 +28,7 @@ type Cutter struct {
 }
 
 // NewCutter cuts what fill reads, from its first byte, into blocks of about size bytes.
-func NewCutter(fill Fill, size int) *Cutter { return &Cutter{fill: fill, size: size} }
+func NewCutter(fill Fill, size int) *Cutter { return &Cutter{fill: fill, size: max(size, 1)} }
 
 // Next gives the next block, io.EOF after the last. buf is memory that it may use. Another error says why the header cannot be used.
 func (c *Cutter) Next(buf []byte) (data []byte, offset int64, err error) {
@@ -91,11 +91,8 @@ func (c *Cutter) whole(b []byte) (end, need int, damaged bool) {
 		}
 	}
 	start := end
-	for end < len(b) {
-		if len(b)-end < prefix {
-			need = prefix
-			break
-		}
+	need = prefix
+	for len(b)-end >= prefix {
 		body, err := frame(b[end:])
 		if err == nil {
 			end += prefix + len(body)

@@ -57,7 +57,7 @@ func (d *Decoder) Decode(blk decode.Block, b *model.Batch, rep *decode.Report) {
 		d.arguments(b, r.args)
 		b.End()
 		if h.Level == Events && string(r.qualname) == batchName {
-			if e.read(r.args); len(e.instance) <= maxWord {
+			if e.read(r.args, nil); len(e.instance) <= maxWord {
 				rep.Sequences.Add(e.instance, e.incarnation, e.seq)
 			}
 		}

@@ -6,18 +6,17 @@ const (
 	lifecycleName = "events.lifecycle"
 )
 
-// An event is what an events.batch or events.lifecycle says, without its entries. Its slices lie in the block.
+// An event is what an events.batch or events.lifecycle says. Its slices lie in the block.
 type event struct {
 	instance            []byte
 	incarnation, seq    int64
 	kind, tier, backend []byte // of a batch
 	phase               []byte // of a lifecycle
 	shared              bool
-	entries             int // where the array of a batch begins in the arguments, 0 without
 }
 
-// read reads the arguments of a record, which are sound.
-func (e *event) read(args []byte) {
+// read reads the arguments of a record, which are sound. each gets every entry of a batch; nil passes over them.
+func (e *event) read(args []byte, each func(entry)) {
 	*e = event{}
 	n, i := mapAt(args, 0)
 	for range n {
@@ -43,7 +42,15 @@ func (e *event) read(args []byte) {
 		case "shared":
 			e.shared = isTrue(args, at)
 		case "entries":
-			e.entries = at
+			if count, next := arrayAt(args, at); each != nil && next > 0 {
+				var x entry
+				for range count {
+					next = x.read(args, next)
+					each(x)
+				}
+				i = next
+				continue
+			}
 		}
 		i = skip(args, at)
 	}
@@ -51,9 +58,9 @@ func (e *event) read(args []byte) {
 
 // An entry is one chunk of a batch.
 type entry struct {
-	key    int   // where its key begins in the arguments, 0 without
-	bytes  int64 // size_bytes
-	tokens bool  // it holds token ids
+	key    []byte // a msgpack map, nil without
+	bytes  int64  // size_bytes
+	tokens bool   // it holds token ids
 }
 
 // read reads the entry at i and returns the place after it.
@@ -71,7 +78,9 @@ func (e *entry) read(args []byte, i int) int {
 		next = skip(args, at)
 		switch string(name) {
 		case "key":
-			e.key = at
+			if _, in := mapAt(args, at); in > 0 {
+				e.key = args[at:next]
+			}
 		case "size_bytes":
 			e.bytes, _ = intAt(args, at)
 		case "token_ids":

@@ -201,7 +201,7 @@ func meta(b []byte) map[string]any {
 		case shallow(value):
 			d := msgpack.NewDecoder(bytes.NewReader(value))
 			d.UseLooseInterfaceDecoding(true)
-			v, err := d.DecodeInterface()
+			v, err := d.DecodeInterfaceLoose()
 			if err != nil {
 				v = nil // an extension that others define
 			}
@@ -259,18 +259,14 @@ func jsonValue(v any) any {
 			v[i] = jsonValue(v[i])
 		}
 		return v
-	case []byte:
-		return hex.EncodeToString(v)
-	case string:
+	case string: // or bytes
 		return plain([]byte(v))
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return nil
 		}
 		return v
-	case float32:
-		return jsonValue(float64(v))
-	case nil, bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64:
+	case nil, bool, int64, uint64:
 		return v
 	}
 	return nil // an extension: times and what others define

@@ -32,15 +32,17 @@ func (s *keySet) add(h uint64) {
 		s.zero = true
 		return
 	}
-	if 2*s.n >= len(s.table) {
-		s.grow()
-		if s.rank != nil {
-			s.estimate(h)
-			return
-		}
+	if s.table == nil {
+		s.table = make([]uint64, 1<<10)
 	}
-	if s.put(h) {
-		s.n++
+	if !s.put(h) {
+		return
+	}
+	switch s.n++; {
+	case s.n > exactKeys:
+		s.giveUp()
+	case 2*s.n > len(s.table):
+		s.grow()
 	}
 }
 
@@ -60,19 +62,7 @@ func (s *keySet) put(h uint64) bool {
 
 func (s *keySet) grow() {
 	old := s.table
-	if s.n > exactKeys {
-		s.table, s.rank = nil, make([]uint8, registers)
-		if s.zero {
-			s.estimate(0)
-		}
-		for _, h := range old {
-			if h != 0 {
-				s.estimate(h)
-			}
-		}
-		return
-	}
-	s.table = make([]uint64, max(1<<10, 2*len(old)))
+	s.table = make([]uint64, 2*len(old))
 	for _, h := range old {
 		if h != 0 {
 			s.put(h)
@@ -80,8 +70,25 @@ func (s *keySet) grow() {
 	}
 }
 
+// giveUp goes over to an estimate.
+func (s *keySet) giveUp() {
+	s.rank = make([]uint8, registers)
+	if s.zero {
+		s.estimate(0)
+	}
+	for _, h := range s.table {
+		if h != 0 {
+			s.estimate(h)
+		}
+	}
+	s.table = nil
+}
+
 // estimate notes a hash: the first bits choose a register, which keeps the longest run of zeros that the others began with.
 func (s *keySet) estimate(h uint64) {
+	h = (h ^ h>>33) * 0xff51afd7ed558ccd // its first bits must depend on all of it
+	h = (h ^ h>>33) * 0xc4ceb9fe1a85ec53
+	h ^= h >> 33
 	at := h >> (64 - registerBits)
 	run := uint8(min(bits.LeadingZeros64(h<<registerBits), 64-registerBits) + 1)
 	s.rank[at] = max(s.rank[at], run)

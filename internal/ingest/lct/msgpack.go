@@ -8,7 +8,7 @@ import (
 // A walk over msgpack values. Every function takes the bytes and the place of a value and returns the place after it, -1 where there is no
 // value of that kind that ends inside the bytes.
 
-// Sizes of what follows the first byte of a value: at least 0 for a fixed size; otherwise what has to be read to know.
+// Sizes of values by their first byte: above 0 all of it, where that is fixed; otherwise what has to be read to know.
 const (
 	sizeLen8  = -1 - iota // text, bytes: a length
 	sizeLen16             //
@@ -33,11 +33,13 @@ var sizes = func() (t [256]int8) {
 		case c >= 0x90 && c <= 0x9f:
 			t[c] = sizeFixArray
 		case c >= 0xa0 && c <= 0xbf:
-			t[c] = int8(c & 31)
+			t[c] = 1 + int8(c&31)
+		default:
+			t[c] = 1
 		}
 	}
-	for i, size := range [...]int8{0, sizeNever, 0, 0, sizeLen8, sizeLen16, sizeLen32, sizeExt8, sizeExt16, sizeExt32, 4, 8, 1, 2, 4, 8, 1, 2, 4, 8,
-		2, 3, 5, 9, 17, sizeLen8, sizeLen16, sizeLen32, sizeArray16, sizeArray32, sizeMap16, sizeMap32} {
+	for i, size := range [...]int8{1, sizeNever, 1, 1, sizeLen8, sizeLen16, sizeLen32, sizeExt8, sizeExt16, sizeExt32, 5, 9, 2, 3, 5, 9, 2, 3, 5, 9,
+		3, 4, 6, 10, 18, sizeLen8, sizeLen16, sizeLen32, sizeArray16, sizeArray32, sizeMap16, sizeMap32} {
 		t[0xc0+i] = size
 	}
 	return
@@ -50,12 +52,12 @@ func skip(b []byte, i int) int {
 			return -1
 		}
 		c := b[i]
-		i++
 		size := sizes[c]
-		if size >= 0 {
+		if size > 0 {
 			i += int(size)
 			continue
 		}
+		i++
 		switch size {
 		case sizeFixArray:
 			pending += int(c & 15)
@@ -160,7 +162,7 @@ func blobAt(b []byte, i int) (blob []byte, next int) {
 func bytesAt(b []byte, i int) ([]byte, int) {
 	size := sizes[b[i]]
 	i++
-	n := int(size)
+	n := int(size) - 1
 	if size < 0 {
 		var width int
 		if n, width = lengthAt(b, i, size); width == 0 {
@@ -180,16 +182,16 @@ func intAt(b []byte, i int) (n int64, next int) {
 		return 0, -1
 	}
 	c := b[i]
+	next = i + int(sizes[c])
 	i++
 	switch {
 	case c <= 0x7f:
 		return int64(c), i
 	case c >= 0xe0:
 		return int64(int8(c)), i
-	case c < 0xcc || c > 0xd3 || i+int(sizes[c]) > len(b):
+	case c < 0xcc || c > 0xd3 || next > len(b):
 		return 0, -1
 	}
-	next = i + int(sizes[c])
 	switch c {
 	case 0xcc:
 		n = int64(b[i])
