@@ -70,6 +70,7 @@ type Report struct {
 	Truncated  bool
 	Gaps       int64 // dropped events, sequence gaps (finding capture_incomplete)
 	Sequences  Sequences
+	Steps      Steps // of the wall clock of its process
 }
 
 // Skip counts a record that could not be used, and keeps why.
@@ -131,6 +132,7 @@ func (r *Report) Merge(o *Report) {
 	r.ErrorCount += o.ErrorCount
 	r.Gaps += o.Gaps
 	r.Sequences.Merge(&o.Sequences)
+	r.Steps.Merge(&o.Steps)
 	r.Truncated = r.Truncated || o.Truncated
 	r.Problems = append(r.Problems, o.Problems...)
 	r.trim()

@@ -104,26 +104,19 @@ func TestPrivacy(t *testing.T) {
 	}
 }
 
-func TestInstants(t *testing.T) {
-	blk, err := blocks(t, join(framed(pack(headerOf(Storage))), call(1, "a", object{}), call(2, "b", object{}),
-		framed(pack(object{"type", "record", "t_mono", 3.0, "t_wall", 1_700_000_000.25 + 3 - 1.5, "qualname", "c", "args", object{}}))), wholeFile)
-	if err != nil {
-		t.Fatal(err)
+// The recording tells the time by two clocks: where one was set shows (R5).
+func TestStepOfTheWallClock(t *testing.T) {
+	records := framed(pack(headerOf(Storage)))
+	for i := range 40 {
+		wall := 1_700_000_000.25 + float64(i)
+		if i >= 20 {
+			wall -= 1.5
+		}
+		records = join(records, framed(pack(object{"type", "record", "t_mono", float64(i), "t_wall", wall, "qualname", "c", "args", object{}})))
 	}
-	var at []Instant
-	for i := range Instants(blk[0]) {
-		at = append(at, i)
-	}
-	if len(at) != 3 {
-		t.Fatalf("%d instants", len(at))
-	}
-	if step := at[0].Step(at[1]); step < -500 || step > 500 {
-		t.Errorf("a step of %v where there is none", step)
-	}
-	if step := at[1].Step(at[2]); step < -1_500_000_500 || step > -1_499_999_500 {
-		t.Errorf("a step of %v, want −1.5 s", step)
-	}
-	for range Instants(blk[0]) {
-		break
+	_, rep := points(t, false, wholeFile, records)
+	steps := rep.Steps.List()
+	if len(steps) != 1 || steps[0].By < -1_500_001_000 || steps[0].By > -1_499_999_000 {
+		t.Errorf("steps %v, want one of −1.5 s", steps)
 	}
 }
