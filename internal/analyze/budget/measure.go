@@ -176,7 +176,7 @@ func (p *population) fromTable(m *measurement) {
 	case m.of == ofStage && m.stat == total:
 		m.n = int64(y)
 		m.set(math.Round(x*t.scale), known)
-	case m.unit() != ratio || m.stat == over:
+	case m.unit() != ratio:
 		m.distribution(t.series[m.metric.key()])
 		if m.stat == total || m.stat == count {
 			m.value = math.Round(m.value * t.scale)
