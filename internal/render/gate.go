@@ -59,14 +59,14 @@ func exemplars(r *budget.Result) string {
 	if len(r.Exemplars) == 0 {
 		return "."
 	}
-	return ": for example " + Escape(strings.Join(r.Exemplars, ", ")) + "."
+	return "; for example " + Escape(strings.Join(r.Exemplars, ", ")) + "."
 }
 
 func gateTable(d *budget.Document) *Table {
 	compared := len(d.Baselines) > 0
 	t := &Table{Columns: []Column{{Name: "verdict"}, {Name: "rule", Shrink: true}, {Name: "value"}, {Name: "limit"}, {Name: "n", Kind: Tally, Drop: 1}, {Name: "95 % bounds", Drop: 3}}}
 	if compared {
-		t.Columns = append(t.Columns, Column{Name: "baseline"}, Column{Name: "ratio", Kind: Ratio, Drop: 2}, Column{Name: "p", Drop: 4})
+		t.Columns = append(t.Columns, Column{Name: "baseline"}, Column{Name: "ratio", Drop: 2}, Column{Name: "p", Drop: 4})
 	}
 	for i := range d.Results {
 		r := &d.Results[i]
@@ -87,11 +87,14 @@ func gateTable(d *budget.Document) *Table {
 			if r.P.OK {
 				p = probability(r.P.V)
 			}
-			base := ""
+			base, times := "", ""
 			if r.Baseline.OK {
 				base = quantity(r.Baseline, r.Unit)
 			}
-			cells = append(cells, Word(base), KnownFloat(r.Ratio), Word(p))
+			if r.Ratio.OK {
+				times = Number(r.Ratio.V)
+			}
+			cells = append(cells, Word(base), Word(times), Word(p))
 		}
 		t.Add(cells...)
 	}
@@ -99,11 +102,13 @@ func gateTable(d *budget.Document) *Table {
 }
 
 // ruleOf is the rule of a result; of a pattern with the metric it came to.
-func ruleOf(r *budget.Result) string {
-	if head, rest, ok := strings.Cut(r.Rule, " "); ok && strings.Contains(head, "*") {
-		return r.Metric + " " + rest
+func ruleOf(r *budget.Result) string { return concrete(r.Rule, r.Metric) }
+
+func concrete(rule, metric string) string {
+	if head, rest, ok := strings.Cut(rule, " "); ok && strings.Contains(head, "*") {
+		return metric + " " + rest
 	}
-	return r.Rule
+	return rule
 }
 
 // quantity is a value of a result in its unit.
@@ -134,9 +139,7 @@ func Explained(d *budget.Document, results []*budget.Result) *Page {
 	p := &Page{}
 	for _, r := range results {
 		p.Title(fmt.Sprintf("%s (%s, line %d of %s)", Escape(r.Rule), verdictOf(r), r.Line, Escape(d.Budget)))
-		if Escape(r.Metric) != r.Rule {
-			p.Say("Measured: " + Escape(r.Metric) + ".")
-		}
+		p.Item("Measured: " + Escape(r.Metric) + ".")
 		for _, s := range r.Steps() {
 			p.Item(Escape(s))
 		}
@@ -162,7 +165,7 @@ func SelfTest(d *budget.SelfTest) *Page {
 			noticed = "insufficient"
 		}
 		n[noticed]++
-		t.Add(Word(noticed), Word(r.Rule), Word(r.Change), Word(r.Message))
+		t.Add(Word(noticed), Word(concrete(r.Rule, r.Metric)), Word(r.Change), Word(r.Message))
 	}
 	p.Say(fmt.Sprintf("%s of %s would fail if this capture got worse; %s would not, %s cannot be judged for want of evidence.",
 		Count(n["yes"]), Plural(int64(len(d.Rules)), "rule"), Count(n["no"]), Count(n["insufficient"])))
