@@ -278,6 +278,9 @@ func (f *file) refuse(name string, err error) {
 	f.name, f.refused = name, err
 }
 
+// maxSteps is how many steps of a clock are noted one by one.
+const maxSteps = 5
+
 // stats is what became of the file, when all of it was read.
 func (f *file) stats() model.InputStats {
 	st := model.InputStats{
@@ -287,6 +290,11 @@ func (f *file) stats() model.InputStats {
 	}
 	var all decode.Report
 	all.Merge(&f.rep) // sorts
+	steps := f.rep.Steps.List()
+	st.Steps = int64(len(steps))
+	for _, s := range steps[:min(len(steps), maxSteps)] {
+		all.Note(fmt.Sprintf("the wall clock of its process was set by %+.6g s at about %s", s.By.Seconds(), time.Unix(0, int64(s.At)).UTC().Format(time.RFC3339)))
+	}
 	for _, p := range all.Problems {
 		if p.Offset == nowhere {
 			st.Errors = append(st.Errors, f.in.Shown+": "+p.Text)

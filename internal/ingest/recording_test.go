@@ -3,12 +3,15 @@ package ingest
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/klauspost/compress/gzip"
+	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/cbtrace/cbtrace/internal/model"
 )
@@ -130,5 +133,47 @@ func TestRecordingsRefuseOthers(t *testing.T) {
 	cancel()
 	if _, err := set.Recordings(ctx, Options{}); err == nil {
 		t.Error("an interrupt is not told")
+	}
+}
+
+// A recording whose wall clock was set says so, read among other inputs and alone.
+func TestRecordingSteps(t *testing.T) {
+	frame := func(v map[string]any) []byte {
+		b, err := msgpack.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return append(binary.BigEndian.AppendUint32(nil, uint32(len(b))), b...)
+	}
+	data := frame(map[string]any{"type": "header", "magic": []byte("LMCT"), "format_version": 1, "level": "storage", "trace_schema_version": 2,
+		"t_mono_start": 1.0, "t_wall_start": 1.7e9, "sm_config_json": "", "sm_config_digest": ""})
+	for i := range 60 {
+		wall := 1.7e9 + float64(i)
+		if i >= 30 {
+			wall += 2.5
+		}
+		data = append(data, frame(map[string]any{"type": "record", "t_mono": float64(i), "t_wall": wall, "qualname": "x", "args": map[string]any{}})...)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a.lct"), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	set, err := Expand([]string{dir}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stats, err := set.Read(context.Background(), model.NewDict(), Options{}, func() Sink { return pointSink{map[string]int{}} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	counted, err := set.Recordings(context.Background(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "the wall clock of its process was set by +2.5 s at about 2023-11-14T22:13:52Z"
+	for _, st := range []model.InputStats{stats[0], counted[0].Input} {
+		if st.Steps != 1 || !slices.Contains(st.Notes, want) {
+			t.Errorf("%d steps, notes %q", st.Steps, st.Notes)
+		}
 	}
 }

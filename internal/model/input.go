@@ -14,6 +14,7 @@ type InputStats struct {
 	Notes      []string // choices and remarks about it, once each, sorted
 	Truncated  bool     // it ends in the middle of a record
 	Gaps       int64    // dropped events, sequence gaps (finding capture_incomplete)
+	Steps      int64    // how often the wall clock of its process was set while it recorded (finding clock_step)
 
 	Named    bool     // named on the command line: an error when unusable; one found in a folder is only a note
 	Unusable string   // why nothing of it could be used, one sentence; "" when it could

@@ -29,6 +29,9 @@ type InputState struct {
 // Incomplete decides capture_incomplete for an input.
 func Incomplete(in InputState) bool { return in.Gaps > 0 || in.Truncated }
 
+// ClockSteps decides clock_step for a recording, of a process whose wall clock was set so often while it recorded.
+func ClockSteps(steps int64) bool { return steps > 0 }
+
 // LacksLLMRequests decides no_llm_request for a capture with requests.
 func LacksLLMRequests(requests, llmRequests int64) bool { return requests > 0 && llmRequests == 0 }
 

@@ -52,6 +52,7 @@ const (
 	LookupCouldOverlapQueue
 	DeviceWait
 	ContextLeak
+	ClockStep
 	NumFindings
 )
 
@@ -214,6 +215,9 @@ var Registry = [NumFindings]Info{
 	ContextLeak: {"context_leak", Request, Note, "A trace of this request holds unrelated requests too, so it cannot be told from them by its trace.",
 		fmt.Sprintf("A trace with spans of %d requests or more whose ids have nothing to do with each other: neither choices nor prompts of one call, nor retries under one external id; inferred, for a client may do so on purpose.", model.UnrelatedAtLeast),
 		"Nothing where one client's trace makes several calls; otherwise check what sets the trace context: one of the process, or a client's that is never renewed. cbtrace keeps the requests apart.", sayLeak},
+	ClockStep: {"clock_step", Capture, Warning, "The wall clock of a process was set while it recorded, so its times before and after do not go together.",
+		"A recording (.lct) whose wall clock goes ahead of its monotonic clock, or falls behind, by more than 1 ms and a thousandth of the time between (which a clock that is slewed may), and stays so; counts recordings.",
+		"Look at the notes on the input for when and by how much; read clocks and clock_disagreement with care, and use a time service that slews.", nil},
 }
 
 // ByCode is the number of a code.

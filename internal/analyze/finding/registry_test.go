@@ -44,6 +44,7 @@ starved_poller r w
 lookup_could_overlap_queue r n
 device_wait r w
 context_leak r n
+clock_step c w
 `
 
 func TestRegistry(t *testing.T) {
@@ -71,7 +72,7 @@ func TestRegistry(t *testing.T) {
 		t.Error("a family is no code")
 	}
 	// Thresholds that texts name.
-	for n, want := range map[int]string{StarvedPoller: "3 ×", LookupCouldOverlapQueue: "10 ms", DeviceWait: "1 ms", MissingStage: "90 %", RetrieveAfterDeadline: "100 ms", ClockDisagreement: "5 %", ContextLeak: "3 requests", DualMismatch: "90 %", LatePoll: "1.5 ×"} {
+	for n, want := range map[int]string{StarvedPoller: "3 ×", LookupCouldOverlapQueue: "10 ms", DeviceWait: "1 ms", MissingStage: "90 %", RetrieveAfterDeadline: "100 ms", ClockDisagreement: "5 %", ContextLeak: "3 requests", ClockStep: "1 ms", DualMismatch: "90 %", LatePoll: "1.5 ×"} {
 		if !strings.Contains(Registry[n].Detected, want) {
 			t.Errorf("%s does not say %s: %s", Registry[n].Code, want, Registry[n].Detected)
 		}
@@ -99,6 +100,8 @@ func TestCapture(t *testing.T) {
 		{"whole", Incomplete(InputState{}), false},
 		{"a gap", Incomplete(InputState{Gaps: 1}), true},
 		{"cut off", Incomplete(InputState{Truncated: true}), true},
+		{"never set", ClockSteps(0), false},
+		{"set once", ClockSteps(1), true},
 		{"no llm_request", LacksLLMRequests(1, 0), true},
 		{"one llm_request", LacksLLMRequests(2, 1), false},
 		{"nothing at all", LacksLLMRequests(0, 0), false},

@@ -77,10 +77,13 @@ func (t *Totals) add(r *model.Recording) {
 func warnings(recordings []*model.Recording) []string {
 	out := []string{}
 	out = append(out, digests(recordings)...)
-	var saltless, unstopped []string
+	var saltless, unstopped, stepped []string
 	for _, r := range recordings {
 		if r.Level == levelStorage && r.SchemaVersion.V < 2 && r.UniqueKeys.V > 0 {
 			saltless = append(saltless, r.Input.File)
+		}
+		if r.Input.Steps > 0 {
+			stepped = append(stepped, r.Input.File)
 		}
 		if e := r.Events; e != nil {
 			if e.LostBatches > 0 {
@@ -93,6 +96,9 @@ func warnings(recordings []*model.Recording) []string {
 	}
 	if len(unstopped) > 0 {
 		out = append(out, fmt.Sprintf("%s: a server started and did not stop: it crashed, was killed, or the recording was taken while it ran", files(unstopped)))
+	}
+	if len(stepped) > 0 {
+		out = append(out, fmt.Sprintf("%s: the wall clock of the server was set while it recorded: times before and after do not go together", files(stepped)))
 	}
 	if len(saltless) > 0 {
 		out = append(out, fmt.Sprintf("%s: keys of trace schemas before 2 hold no cache_salt: those that differ in it alone count as one", files(saltless)))

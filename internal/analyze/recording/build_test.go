@@ -87,6 +87,8 @@ func TestWarnings(t *testing.T) {
 	keyless.UniqueKeys = model.Some(0)
 	unnamed := events("b.lct", y, "i-1", 1, 1)
 	unnamed.Meta = nil // its events say which instance it is
+	stepped := storage("a.lct", "", model.Some(2))
+	stepped.Input.Steps = 1
 	for _, c := range []struct {
 		name string
 		of   []*model.Recording
@@ -104,6 +106,7 @@ func TestWarnings(t *testing.T) {
 		{"lost batches", []*model.Recording{lost}, []string{"a.lct: 3 batches of events are missing"}},
 		{"schema 1", []*model.Recording{storage("a.lct", "", model.Some(1))}, []string{"a.lct: keys of trace schemas before 2 hold no cache_salt"}},
 		{"the oldest", []*model.Recording{old}, []string{"a.lct: keys of trace schemas before 2 hold no cache_salt"}},
+		{"a clock that was set", []*model.Recording{stepped}, []string{"a.lct: the wall clock of the server was set while it recorded"}},
 		{"schema 1 without keys", []*model.Recording{keyless}, nil},
 		{"schema 2", []*model.Recording{storage("a.lct", "", model.Some(2))}, nil},
 	} {

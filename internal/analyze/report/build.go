@@ -197,7 +197,7 @@ func (t *tally) findingResults(c *Capture, d Decision) []Finding {
 		}
 		see(number, f.n, f.exemplars)
 	}
-	mismatched, incomplete := int64(0), int64(0)
+	var mismatched, incomplete, stepped int64
 	for _, s := range t.dual {
 		if finding.DualMismatches(s) {
 			mismatched++
@@ -207,10 +207,14 @@ func (t *tally) findingResults(c *Capture, d Decision) []Finding {
 		if finding.Incomplete(finding.InputState{Gaps: c.Inputs[i].Gaps, Truncated: c.Inputs[i].Truncated}) {
 			incomplete++
 		}
+		if finding.ClockSteps(c.Inputs[i].Steps) {
+			stepped++
+		}
 	}
 	see(finding.ClockDisagreement, int64(len(c.Disagreeing)), t.disagreeing.exemplars)
 	see(finding.DualMismatch, mismatched, t.mismatched.exemplars)
 	see(finding.CaptureIncomplete, incomplete, nil)
+	see(finding.ClockStep, stepped, nil)
 	if !c.LLM && finding.LacksLLMRequests(t.requests, t.llm) {
 		see(finding.NoLLMRequest, 1, nil)
 	}

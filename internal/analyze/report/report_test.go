@@ -340,7 +340,7 @@ func TestFindings(t *testing.T) {
 	rows[3].StageSpans[model.StageLookupRPC], rows[3].StageLines[model.StageLookupRPC], rows[3].StagePairs[model.StageLookupRPC] = 10, 9, 8
 	rows[2].StageSpans[model.StageExecute], rows[2].StageLines[model.StageExecute], rows[2].StagePairs[model.StageExecute] = 10, 10, 9
 	rows[1].Disagreeing = 3
-	c := &Capture{Disagreeing: []string{"a", "b"}, Inputs: []model.InputStats{{File: "a"}, {File: "b", Truncated: true}, {File: "c", Gaps: 4}}}
+	c := &Capture{Disagreeing: []string{"a", "b"}, Inputs: []model.InputStats{{File: "a"}, {File: "b", Truncated: true}, {File: "c", Gaps: 4}, {File: "d", Steps: 2}}}
 	var have []string
 	for _, f := range reportOfCapture(Options{}, c, rows...).Findings {
 		have = append(have, fmt.Sprint(f.Severity, " ", f.Scope, " ", f.Code, " ", f.Count, " ", f.Exemplars))
@@ -349,6 +349,7 @@ func TestFindings(t *testing.T) {
 		"error request request_error 1 [r0]",
 		"warning capture capture_incomplete 2 []",
 		"warning capture clock_disagreement 2 [r1]",
+		"warning capture clock_step 1 []",
 		"warning capture dual_mismatch 1 [r3 r2]",
 		"note request orphan 3 [r2 r1 r0]",
 		"note capture no_llm_request 1 []",

@@ -48,7 +48,7 @@ func (c *codec) facts(f *Capture) {
 	list(c, &inputs, noLimit, 12, func(s *model.InputStats) { // but for Named and Names, which say how it was found
 		c.text(&s.File)
 		c.text(&s.Format)
-		c.ints(&s.Bytes, &s.Spans, &s.Records, &s.Skipped, &s.ErrorCount, &s.Gaps)
+		c.ints(&s.Bytes, &s.Spans, &s.Records, &s.Skipped, &s.ErrorCount, &s.Gaps, &s.Steps)
 		c.texts(&s.Errors, noLimit)
 		c.texts(&s.Notes, noLimit)
 		c.bool(&s.Truncated)

@@ -25,7 +25,7 @@ func factsOf(shards ...int) *Capture {
 	f := testFacts
 	f.Unattributed = 0
 	for _, i := range shards {
-		f.Inputs = append(f.Inputs, model.InputStats{File: fmt.Sprint(i), Format: "otlp-json", Bytes: int64(i), Spans: 3, ErrorCount: 1, Errors: []string{"bad"}, Notes: []string{"note"}})
+		f.Inputs = append(f.Inputs, model.InputStats{File: fmt.Sprint(i), Format: "otlp-json", Bytes: int64(i), Spans: 3, ErrorCount: 1, Steps: int64(i), Errors: []string{"bad"}, Notes: []string{"note"}})
 		if i == 0 {
 			f.Unattributed = 4
 		}

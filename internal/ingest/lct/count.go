@@ -93,6 +93,7 @@ func (c *Counter) Add(blk decode.Block, rep *decode.Report) error {
 		if r.mono > c.mono && !math.IsInf(r.mono, 0) {
 			c.mono = r.mono
 		}
+		r.addStep(rep)
 		c.names.add(r.qualname, 1)
 		switch h.Level {
 		case Storage:

@@ -3,7 +3,6 @@ package lct
 import (
 	"bytes"
 	"math"
-	"time"
 
 	"github.com/cbtrace/cbtrace/internal/ingest/decode"
 	"github.com/cbtrace/cbtrace/internal/model"
@@ -54,13 +53,10 @@ func (d *Decoder) Decode(blk decode.Block, b *model.Batch, rep *decode.Report) {
 		rep.Records++
 		p := b.Begin()
 		p.Name, p.Res, p.File, p.Pos = d.name(b, r.qualname), res, blk.File, offset
-		wall := wallTime(r.wall)
-		p.ID, p.Start, p.Flags = model.LineID(blk.File, offset), wall, model.RecordPoint
+		p.ID, p.Start, p.Flags = model.LineID(blk.File, offset), wallTime(r.wall), model.RecordPoint
 		d.arguments(b, r.args)
 		b.End()
-		if wall != 0 && r.mono >= 0 && r.mono < 9.2e9 {
-			rep.Steps.Add(time.Duration(r.mono*1e9), wall)
-		}
+		r.addStep(rep)
 		if h.Level == Events && string(r.qualname) == batchName {
 			if e.read(r.args, nil); len(e.instance) <= maxWord {
 				rep.Sequences.Add(e.instance, e.incarnation, e.seq)

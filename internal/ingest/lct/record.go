@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/cbtrace/cbtrace/internal/ingest/decode"
 )
@@ -14,6 +15,13 @@ type record struct {
 	mono, wall float64 // s; mono since the start of the recording, wall since the Unix epoch
 	qualname   []byte
 	args       []byte // a msgpack map, sound to its end
+}
+
+// addStep hands on the instant of the record on both clocks of its process, where both are known.
+func (r *record) addStep(rep *decode.Report) {
+	if wall := wallTime(r.wall); wall != 0 && r.mono >= 0 && r.mono < 9.2e9 {
+		rep.Steps.Add(time.Duration(r.mono*1e9), wall)
+	}
 }
 
 // What is wrong with a record. Its bytes are never shown.
