@@ -65,8 +65,12 @@ func (c *Capture) Inspect(ctx context.Context, ids []string, showSensitive bool)
 	for _, id := range ids {
 		wanted[id] = true
 	}
+	found, err := c.callsByHash(ctx, wanted)
+	if err != nil {
+		return nil, err
+	}
 	workers := make([][]*inspect.Document, c.opt.jobs())
-	err := c.rows(ctx, func(w int) func(*analyzer, *model.Row) error {
+	err = c.rowsWith(ctx, found, func(w int) func(*analyzer, *model.Row) error {
 		return func(a *analyzer, row *model.Row) error {
 			if wanted[row.ID] {
 				workers[w] = append(workers[w], inspect.Build(&inspect.Subject{

@@ -197,9 +197,20 @@ func (c *Capture) Interval() (since, until model.Time, ok bool) {
 
 // rows analyses every request that is selected and gives its row to the worker's function. The row is good until the function returns.
 func (c *Capture) rows(ctx context.Context, start func(worker int) func(*analyzer, *model.Row) error) error {
+	return c.rowsWith(ctx, nil, start)
+}
+
+// rowsWith is rows, with the calls that were found for requests through hashes.
+func (c *Capture) rowsWith(ctx context.Context, found map[string]*chunkSet, start func(worker int) func(*analyzer, *model.Row) error) error {
 	c.analysed.n.Store(0)
 	c.analysed.sum.Store(0)
-	return c.partitions(ctx, func(worker int) func(*model.Request) error { return c.selected(start(worker)) })
+	return c.partitions(ctx, func(worker int) func(*model.Request) error {
+		read := c.selected(start(worker))
+		return func(g *model.Request) error {
+			found[g.ID].with(g)
+			return read(g)
+		}
+	})
 }
 
 // selected analyses the requests of one worker and gives the rows of those that are selected to fn.

@@ -103,8 +103,8 @@ func TestExampleRecord(t *testing.T) {
 	if id := b.Dict.SpanIDText(p.ID); id != "day.lct:377" {
 		t.Errorf("id %s", id)
 	}
-	if attrs := b.AttrsOf(p); len(attrs) != 1 || b.Dict.KeyName(attrs[0].Key) != "n_keys" || attrs[0].Bits != 1 {
-		t.Errorf("attributes %+v", attrs)
+	if attrs := shown(b, 1); attrs != "finish_write n_keys=1 chunk_hashes=00000007" {
+		t.Errorf("attributes %s", attrs)
 	}
 }
 

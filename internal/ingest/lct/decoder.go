@@ -2,6 +2,7 @@ package lct
 
 import (
 	"bytes"
+	"encoding/hex"
 	"math"
 
 	"github.com/cbtrace/cbtrace/internal/ingest/decode"
@@ -11,13 +12,16 @@ import (
 // A Decoder turns records into points for one goroutine: it caches names. The zero value is ready.
 //
 // A point has the method's name and the instant of t_wall. Arguments that are numbers, truths or texts are its attributes, as far as the batch
-// wants them: external_request_id puts it into its request, without one it is of the process (R4.6).
+// wants them: external_request_id puts it into its request, without one it is of the process (R4.6). A batch that keeps all gets the number of keys of a
+// call too, and the hashes of their chunks as lookup-hash lines have them (model.ChunkHashes): through those inspect finds the request of a call that names none.
 type Decoder struct {
 	dict   *model.Dict
 	names  decode.Words[model.StrID]
 	finder keyFinder
-	keys   int64 // that finder found
-	keyed  model.AttrKey
+	keyed  bool
+	keys   int64  // that finder found
+	chunk  []byte // of the last of them
+	chunks []byte // of all, as hex digits
 }
 
 // Empty is the signal under which recordings without a record are counted.
@@ -27,7 +31,7 @@ const Empty = "recordings without a record"
 func (d *Decoder) Decode(blk decode.Block, b *model.Batch, rep *decode.Report) {
 	if d.dict != b.Dict {
 		*d = Decoder{dict: b.Dict}
-		d.finder.found = func(*objKey) { d.keys++ }
+		d.finder.found = d.found
 	}
 	w, h, err := newWalker(&blk, rep)
 	if err != nil {
@@ -39,10 +43,7 @@ func (d *Decoder) Decode(blk decode.Block, b *model.Batch, rep *decode.Report) {
 		return
 	}
 	res := b.Dict.Resource(model.Resource{Instance: h.Instance()}, blk.Family)
-	d.keyed = model.AttrNone
-	if b.KeepAll && h.Level == Storage {
-		d.keyed = b.Wants([]byte("n_keys"))
-	}
+	d.keyed = b.KeepAll && h.Level == Storage
 	var r record
 	var e event
 	for {
@@ -67,7 +68,7 @@ func (d *Decoder) Decode(blk decode.Block, b *model.Batch, rep *decode.Report) {
 
 // arguments adds what the batch wants of the arguments of a record. Lists and maps are not kept: they hold keys, layouts and tokens.
 func (d *Decoder) arguments(b *model.Batch, args []byte) {
-	d.keys = 0
+	d.keys, d.chunk, d.chunks = 0, nil, d.chunks[:0]
 	n, i := mapAt(args, 0)
 	for range n {
 		name, at := textAt(args, i)
@@ -79,7 +80,7 @@ func (d *Decoder) arguments(b *model.Batch, args []byte) {
 		c := args[at]
 		switch {
 		case sizes[c] <= sizeArray16: // a list or a map
-			if d.keyed != model.AttrNone {
+			if d.keyed {
 				d.finder.walk(args, at, 0)
 			}
 			continue
@@ -100,9 +101,22 @@ func (d *Decoder) arguments(b *model.Batch, args []byte) {
 			b.AddBool(key, c == 0xc3)
 		}
 	}
-	if d.keyed != model.AttrNone {
-		b.AddInt(d.keyed, d.keys)
+	if d.keys > 0 {
+		b.AddInt(model.AttrNKeys, d.keys)
+		b.AddText(b.Wants([]byte(model.ChunkHashes)), d.chunks)
 	}
+}
+
+// found takes a key of the call in. Keys of one chunk, by rank and object group, stand side by side.
+func (d *Decoder) found(k *objKey) {
+	d.keys++
+	if len(k.chunk) == 0 || bytes.Equal(k.chunk, d.chunk) {
+		return
+	}
+	if len(d.chunks) > 0 {
+		d.chunks = append(d.chunks, ' ')
+	}
+	d.chunk, d.chunks = k.chunk, hex.AppendEncode(d.chunks, k.chunk)
 }
 
 // name is the name of a record's point.

@@ -26,7 +26,7 @@ func TestPoints(t *testing.T) {
 	frames := [][]byte{framed(pack(headerOf(Storage))),
 		call(1, calls+"submit_prefetch_task", object{"keys", []any{key("a"), key("b")}, "extra_count", 0, "external_request_id", "cmpl-1-0-0a1b2c3d"}),
 		call(2, "lmcache.later.StorageManager.read_prefetched_results.__enter__", object{"keys", []any{key("a")}}), // the package may move
-		call(3, calls+"finish_read_prefetched", object{"keys", []any{key("a")}, "shares", 2}),
+		call(3, calls+"finish_read_prefetched", object{"keys", []any{key("a"), key("a", "object_group_id", 1), key("b")}, "shares", 2}),
 		call(4, calls+"submit_prefetch_task", object{"spec", nil, "external_request_id", "", "skip_l2", true, "weight", 0.5}),
 	}
 	b, rep := points(t, false, wholeFile, frames...)
@@ -40,8 +40,8 @@ func TestPoints(t *testing.T) {
 		}
 	}
 	b, _ = points(t, true, wholeFile, frames...) // for inspect
-	for i, want := range []string{"submit_prefetch_task extra_count=0 external_request_id=cmpl-1-0-0a1b2c3d n_keys=2", "read_prefetched_results.__enter__ n_keys=1",
-		"finish_read_prefetched shares=2 n_keys=1", "submit_prefetch_task external_request_id= skip_l2=1 weight=4602678819172646912 n_keys=0"} {
+	for i, want := range []string{"submit_prefetch_task extra_count=0 external_request_id=cmpl-1-0-0a1b2c3d n_keys=2 chunk_hashes=61 62", "read_prefetched_results.__enter__ n_keys=1 chunk_hashes=61",
+		"finish_read_prefetched shares=2 n_keys=3 chunk_hashes=61 62", "submit_prefetch_task external_request_id= skip_l2=1 weight=4602678819172646912"} {
 		if have := shown(b, i); have != want {
 			t.Errorf("kept whole, point %d: %s\nwant %s", i, have, want)
 		}
