@@ -22,7 +22,9 @@ func TestListAndStream(t *testing.T) {
 		t.Fatalf("%d, %v", n, err)
 	}
 	slices.SortFunc(streamed, func(a, b list.Row) int { return int(a.StartUnixNS.V - b.StartUnixNS.V) })
-	same := func(a, b list.Row) bool { return a.ID == b.ID && a.StartUnixNS == b.StartUnixNS && a.TopStage == b.TopStage }
+	same := func(a, b list.Row) bool {
+		return a.ID == b.ID && a.StartUnixNS == b.StartUnixNS && a.TopStage == b.TopStage
+	}
 	if !slices.EqualFunc(streamed, doc.Requests, same) || doc.Total != 120 || doc.Shown != 120 {
 		t.Errorf("%d of %d listed, %d streamed, or not the same", doc.Shown, doc.Total, len(streamed))
 	}
