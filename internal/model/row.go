@@ -110,6 +110,7 @@ type RowLookup struct {
 	Basis                                      Basis
 	RPC, Submit, L2Load, ServerOther, PollWait Opt
 	Server, Wait                               Opt  // no_rpc only
+	Uncertainty                                Opt  // of Submit and PollWait: how well the clocks of caller and server are known against each other
 	AtMost                                     bool // a stand-in gave L2Load: an upper bound
 }
 

@@ -149,7 +149,7 @@ func (b *builder) lookups() []Lookup {
 	for i := range b.Split.Lookups {
 		l := &b.Split.Lookups[i]
 		row := Lookup{RPCNS: l.RPC, SubmitNS: l.Submit, L2LoadNS: l.L2Load, L2LoadMinNS: l.L2LoadMin, ServerOtherNS: l.ServerOther, PollWaitNS: l.PollWait,
-			ServerNS: l.Server, WaitNS: l.Wait, NPolls: l.NPolls, PollMaxIntervalNS: l.PollMaxInterval, OvershootNS: l.Overshoot, Basis: l.Basis.String()}
+			UncertaintyNS: l.Uncertainty, ServerNS: l.Server, WaitNS: l.Wait, NPolls: l.NPolls, PollMaxIntervalNS: l.PollMaxInterval, OvershootNS: l.Overshoot, Basis: l.Basis.String()}
 		for _, leg := range l.Legs {
 			row.Legs = append(row.Legs, Leg{b.dict.Str(leg.Stage), leg.NS})
 		}

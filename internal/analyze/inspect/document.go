@@ -120,6 +120,7 @@ type Lookup struct {
 	PollMaxIntervalNS model.Opt `json:"poll_max_interval_ns"`
 	OvershootNS       model.Opt `json:"overshoot_ns" doc:"from the end of the server's work to the poll that saw it"`
 	Basis             string    `json:"basis" enum:"measured|inferred_upper|durations_only|no_server|no_rpc" doc:"how the parts are known"`
+	UncertaintyNS     model.Opt `json:"uncertainty_ns" doc:"how far submit and poll_wait may be wrong: how well the clocks of caller and server are known against each other; null where they are not"`
 }
 
 // A Leg is a part of a lookup that the server recorded.

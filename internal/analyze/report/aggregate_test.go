@@ -57,7 +57,7 @@ func randomRow(rnd *rand.Rand, dict *model.Dict, i int) *model.Row {
 		r.Bounds[b], r.TTFTBound[b] = rnd.Int64N(second), rnd.Int64N(second)
 	}
 	for range rnd.IntN(3) {
-		r.Lookups = append(r.Lookups, model.RowLookup{Basis: model.Basis(rnd.IntN(int(model.NumBases))), RPC: opt(second), Submit: opt(second), L2Load: opt(second),
+		r.Lookups = append(r.Lookups, model.RowLookup{Basis: model.Basis(rnd.IntN(int(model.NumBases))), Uncertainty: opt(second), RPC: opt(second), Submit: opt(second), L2Load: opt(second),
 			ServerOther: opt(second), PollWait: opt(second), Server: opt(second), Wait: opt(second), AtMost: rnd.IntN(2) == 0})
 	}
 	r.Hits = model.RowHits{Requested: opt(4096), Hit: model.Some(rnd.Int64N(4096)), Prefix: opt(4096), Segmented: opt(4096), NonPrefix: opt(4096), L1Tokens: opt(4096),

@@ -158,7 +158,7 @@ func (c *codec) stage(s *stageSum, limit int) {
 }
 
 func (c *codec) lookups(s *lookupSums) {
-	c.ints(&s.n, &s.atMost, &s.l2Nonzero)
+	c.ints(&s.n, &s.atMost, &s.l2Nonzero, &s.clocked, &s.uncertainty)
 	for _, b := range c.of.bases {
 		c.int(&s.basis[b])
 	}

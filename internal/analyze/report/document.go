@@ -166,6 +166,7 @@ type Lookup struct {
 	AtMost         int64        `json:"at_most" doc:"lookups whose l2_load is an upper bound"`
 	Totals         LookupTotals `json:"totals"`
 	Basis          Bases        `json:"basis" doc:"how the parts are known"`
+	UncertaintyNS  model.Opt    `json:"uncertainty_ns" doc:"how far submit and poll_wait of a lookup may be wrong, on average: how well the clocks of caller and server are known against each other"`
 }
 
 // LookupTotals are the sums behind the series of Lookup.

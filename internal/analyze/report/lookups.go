@@ -1,12 +1,17 @@
 package report
 
-import "github.com/cbtrace/cbtrace/internal/model"
+import (
+	"time"
+
+	"github.com/cbtrace/cbtrace/internal/model"
+)
 
 // lookupSums are the splits of all lookups (R7.1–R7.3). The parts are those of the bases measured and inferred_upper, zeros included;
 // server and wait those of no_rpc (R8.2).
 type lookupSums struct {
 	n, atMost, l2Nonzero int64
 	basis                [model.NumBases]int64
+	clocked, uncertainty int64 // lookups whose clocks are known against each other; how well, in ns, added up
 	rpc, submit, l2Load, serverOther, pollWait,
 	server, wait series
 }
@@ -31,6 +36,10 @@ func (s *lookupSums) add(l *model.RowLookup) {
 		if l.L2Load.V > 0 {
 			s.l2Nonzero++
 		}
+		if l.Uncertainty.OK {
+			s.clocked++
+			s.uncertainty += min(l.Uncertainty.V, mostUncertain)
+		}
 	case model.NoRPC:
 		s.server.addOpt(l.Server)
 		s.wait.addOpt(l.Wait)
@@ -41,6 +50,8 @@ func (s *lookupSums) merge(o *lookupSums) {
 	s.n += o.n
 	s.atMost += o.atMost
 	s.l2Nonzero += o.l2Nonzero
+	s.clocked += o.clocked
+	s.uncertainty += o.uncertainty
 	for i, n := range o.basis {
 		s.basis[i] += n
 	}
@@ -50,9 +61,17 @@ func (s *lookupSums) merge(o *lookupSums) {
 	}
 }
 
+// mostUncertain keeps the sum of a day in range, in ns.
+const mostUncertain = int64(time.Minute)
+
 func (s *lookupSums) document(m Method) Lookup {
+	uncertainty := model.Opt{}
+	if s.clocked > 0 {
+		uncertainty = model.Some((s.uncertainty + s.clocked - 1) / s.clocked)
+	}
 	return Lookup{
-		N: s.n, RPC: s.rpc.document(m), Submit: s.submit.document(m), L2Load: s.l2Load.document(m), ServerOther: s.serverOther.document(m),
+		UncertaintyNS: uncertainty,
+		N:             s.n, RPC: s.rpc.document(m), Submit: s.submit.document(m), L2Load: s.l2Load.document(m), ServerOther: s.serverOther.document(m),
 		PollWait: s.pollWait.document(m), Wait: s.wait.document(m), L2LoadNNonzero: s.l2Nonzero, AtMost: s.atMost,
 		Totals: LookupTotals{s.rpc.totalOpt(), s.submit.totalOpt(), s.l2Load.totalOpt(), s.serverOther.totalOpt(), s.pollWait.totalOpt(), s.server.totalOpt(), s.wait.totalOpt()},
 		Basis:  Bases{s.basis[model.Measured], s.basis[model.InferredUpper], s.basis[model.DurationsOnly], s.basis[model.NoServer], s.basis[model.NoRPC]},

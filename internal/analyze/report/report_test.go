@@ -292,8 +292,8 @@ func TestDoubleLoads(t *testing.T) {
 func TestLookups(t *testing.T) {
 	r := rowOf("r", 1, 1)
 	r.Lookups = []model.RowLookup{
-		{Basis: model.Measured, RPC: model.Some(90), Submit: model.Some(0), L2Load: model.Some(50), ServerOther: model.Some(0), PollWait: model.Some(40)},
-		{Basis: model.InferredUpper, RPC: model.Some(100), Submit: model.Some(10), L2Load: model.Some(0), ServerOther: model.Some(90), PollWait: model.Some(0), AtMost: true},
+		{Basis: model.Measured, RPC: model.Some(90), Submit: model.Some(0), L2Load: model.Some(50), ServerOther: model.Some(0), PollWait: model.Some(40), Uncertainty: model.Some(4)},
+		{Basis: model.InferredUpper, RPC: model.Some(100), Submit: model.Some(10), L2Load: model.Some(0), ServerOther: model.Some(90), PollWait: model.Some(0), AtMost: true, Uncertainty: model.Some(7)},
 		{Basis: model.DurationsOnly, RPC: model.Some(70), L2Load: model.Some(70)},
 		{Basis: model.NoServer, RPC: model.Some(60)},
 		{Basis: model.NoRPC, Server: model.Some(28), Wait: model.Some(9)},
@@ -303,6 +303,8 @@ func TestLookups(t *testing.T) {
 	check(t, "n of parts", []any{l.RPC.N, l.Submit.N, l.L2Load.N, l.ServerOther.N, l.PollWait.N, l.Wait.N}, []any{2, 2, 2, 2, 2, 1})
 	check(t, "totals", l.Totals, LookupTotals{model.Some(190), model.Some(10), model.Some(50), model.Some(90), model.Some(40), model.Some(28), model.Some(9)})
 	check(t, "p50 of l2_load", l.L2Load.P50NS, model.Some(0))
+	check(t, "uncertainty", l.UncertaintyNS, model.Some(6)) // 5.5, rounded up
+	check(t, "uncertainty of nothing", reportOf(Options{}).Lookup.UncertaintyNS, model.Opt{})
 	check(t, "totals of nothing", reportOf(Options{}).Lookup.Totals, LookupTotals{})
 }
 

@@ -23,6 +23,7 @@ type Lookup struct {
 	L2Load      model.Opt // ns, covered by cb.l2_load, or by what stands in for it
 	ServerOther model.Opt // ns, other work of the server
 	PollWait    model.Opt // ns, the answer was there and nobody had asked yet
+	Uncertainty model.Opt // ns that Submit and PollWait may be wrong: how well the clocks are known against each other; unknown where they are not (R5.8)
 	L2LoadMin   model.Opt // ns, with AtMost and poll lines: the part of L2Load until the last poll but one, which found no answer (R7.2)
 	AtMost      bool      // a stand-in gave L2Load: an upper bound
 
@@ -158,6 +159,9 @@ func (sp *Splitter) splitRPC(l *Lookup) {
 	l.Basis = model.Measured
 	if w.standIn || w.upper {
 		l.Basis = model.InferredUpper
+	}
+	if u, ok := sp.req.UncertaintyBetween(rpc, w.server); ok {
+		l.Uncertainty = model.Some(int64(u))
 	}
 	sp.overshoot(l, lastPoll)
 }

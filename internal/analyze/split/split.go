@@ -74,7 +74,7 @@ func (sp *Splitter) Fill(row *model.Row) {
 	for i := range out.Lookups {
 		l := &out.Lookups[i]
 		row.Lookups = append(row.Lookups, model.RowLookup{Basis: l.Basis, RPC: l.RPC, Submit: l.Submit, L2Load: l.L2Load, ServerOther: l.ServerOther,
-			PollWait: l.PollWait, Server: l.Server, Wait: l.Wait, AtMost: l.AtMost && l.Basis == model.InferredUpper})
+			PollWait: l.PollWait, Server: l.Server, Wait: l.Wait, Uncertainty: l.Uncertainty, AtMost: l.AtMost && l.Basis == model.InferredUpper})
 	}
 	row.Hits = out.Hits.RowHits
 	row.Hits.EarlyExit = sp.names.keep(row.Hits.EarlyExit)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cbtrace/cbtrace/internal/model"
 	"github.com/cbtrace/cbtrace/internal/model/modeltest"
@@ -240,5 +241,39 @@ cb.lookup.rpc            sched  0ms 50ms polls=20ms,40ms
 				t.Errorf("got  %s\nwant %s", text, c.want)
 			}
 		})
+	}
+}
+
+// R5.8: submit and poll_wait compare two clocks, so they are as uncertain as those are against each other; on one clock they are not.
+func TestUncertainty(t *testing.T) {
+	const text = `
+cb.lookup.rpc            sched  0ms 20ms
+  cb.lookup              server 2ms 19ms
+    cb.fingerprint_match server 3ms 9ms`
+	for _, c := range []struct {
+		name       string
+		text       string
+		sched, off model.Opt // how well the clocks are known, ns
+		want       model.Opt
+	}{
+		{"two clocks", text, model.Some(0), model.Some(250_000), model.Some(250_000)},
+		{"neither is the reference", text, model.Some(100_000), model.Some(250_000), model.Some(350_000)},
+		{"the server's is not known", text, model.Some(0), model.Opt{}, model.Opt{}},
+		{"one clock", strings.ReplaceAll(text, "server ", "sched "), model.Some(100_000), model.Opt{}, model.Some(0)},
+		{"no server", "cb.lookup.rpc sched 0ms 20ms", model.Some(0), model.Opt{}, model.Opt{}},
+	} {
+		r := modeltest.Linked(t, c.text)
+		for i := range r.Aligned {
+			a := &r.Aligned[i]
+			u := c.off
+			if a.Clock == r.Dict.Process("sched") {
+				u = c.sched
+			}
+			a.Uncertainty, a.Known = time.Duration(u.V), u.OK
+		}
+		var sp Splitter
+		if got := sp.Split(r).Lookups[0].Uncertainty; got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
 	}
 }

@@ -12,10 +12,11 @@ type walk struct {
 	first       model.Time // first instant of the server
 	lastLeaf    model.Time // end of the last leaf that began before the last poll
 	hasLeaf     bool
-	lookups     int  // with times
-	standIn     bool // load holds stand-ins
-	upper       bool // other holds spans that count whole, to an END that a poll stamped (R7.2)
-	apart       bool // every lookup lies outside the rpc and was written by another process
+	lookups     int         // with times
+	server      *model.Span // the last of those
+	standIn     bool        // load holds stand-ins
+	upper       bool        // other holds spans that count whole, to an END that a poll stamped (R7.2)
+	apart       bool        // every lookup lies outside the rpc and was written by another process
 
 	stack    []frame
 	standIns []interval
@@ -61,6 +62,7 @@ func (w *walk) under(rpc *model.Span, lastPoll model.Time) {
 			w.loaded, w.standIns = false, w.standIns[:0]
 			if timed(k) && k.Class == model.Work {
 				w.lookups++
+				w.server = k
 				w.apart = w.apart && k.Proc != rpc.Proc && (k.End <= rpc.Start || k.Start >= rpc.End)
 			}
 		}
