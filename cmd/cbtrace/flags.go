@@ -29,7 +29,6 @@ type captureFlags struct {
 
 func (f *captureFlags) register(cmd *cobra.Command) {
 	f.key = choice{"auto", []string{"auto", "id", "trace"}}
-	f.memory = 1 << 30
 	f.deadline = duration(100 * time.Millisecond)
 	group(cmd, "Which requests", func(s *pflag.FlagSet) {
 		s.Var(&f.since, "since", "requests that start at or after this instant, as 2025-11-29T16:00:00Z, or -2h before the end of the capture")
@@ -44,6 +43,12 @@ func (f *captureFlags) register(cmd *cobra.Command) {
 		s.Var(&f.deadline, "deadline", "a load that starts later than this after its lookup is a finding")
 		s.BoolVar(&f.keepShutdown, "keep-shutdown", false, "count spans that ended because their process was stopped")
 	})
+	f.registerReading(cmd)
+}
+
+// registerReading adds the flags of commands that read a capture and do not analyse it.
+func (f *captureFlags) registerReading(cmd *cobra.Command) {
+	f.memory = 1 << 30
 	group(cmd, "Reading", func(s *pflag.FlagSet) {
 		s.Var(&f.memory, "memory", "records beyond this go to disk, as 256MiB or 4GiB")
 		s.IntVar(&f.jobs, "jobs", 0, "how many workers; 0: one per processor")

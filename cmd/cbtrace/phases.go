@@ -29,17 +29,11 @@ func reader(set *ingest.Set, opt ingest.Options) analyze.Read {
 
 // open takes the inputs that the arguments name through the first phases and says what was wrong with them. whole keeps all that spans hold.
 func (a *app) open(ctx context.Context, f *captureFlags, args []string, whole, showSensitive bool) (c *analyze.Capture, err error) {
-	if err := f.check(); err != nil {
-		return nil, &usageError{err}
-	}
-	set, err := a.inputs(args)
+	set, opt, read, err := a.reading(f, args)
 	if err != nil {
 		return nil, err
 	}
-	opt := analyze.Options{
-		Memory: int64(f.memory), Jobs: f.jobs, NoSkew: f.noSkew, KeepShutdown: f.keepShutdown, Deadline: time.Duration(f.deadline),
-		Since: f.since.when(), Until: f.until.when(), Key: map[string]store.KeyMode{"auto": store.KeyAuto, "id": store.KeyByID, "trace": store.KeyByTrace}[f.key.value],
-	}
+	read.KeepAll, read.ShowSensitive = whole, showSensitive
 	if f.where.expr != nil {
 		opt.Where = f.where.expr
 	}
@@ -50,12 +44,6 @@ func (a *app) open(ctx context.Context, f *captureFlags, args []string, whole, s
 		}
 		defer file.Close()
 		opt.Surveys = append(opt.Surveys, file)
-	}
-	read := ingest.Options{KeepAll: whole, ShowSensitive: showSensitive, Jobs: f.jobs}
-	if f.profileMap != "" {
-		if read.ProfileKeys, err = profileKeys(f.profileMap); err != nil {
-			return nil, &usageError{fmt.Errorf("--profile-map: %w", err)}
-		}
 	}
 	work := func(w io.Writer) error {
 		opt.SurveyOut = w
@@ -77,6 +65,27 @@ func (a *app) open(ctx context.Context, f *captureFlags, args []string, whole, s
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
+}
+
+// reading finds the inputs that the arguments name, and says how they are to be read and worked on.
+func (a *app) reading(f *captureFlags, args []string) (set *ingest.Set, opt analyze.Options, read ingest.Options, err error) {
+	if err := f.check(); err != nil {
+		return nil, opt, read, &usageError{err}
+	}
+	if set, err = a.inputs(args); err != nil {
+		return nil, opt, read, err
+	}
+	opt = analyze.Options{
+		Memory: int64(f.memory), Jobs: f.jobs, NoSkew: f.noSkew, KeepShutdown: f.keepShutdown, Deadline: time.Duration(f.deadline),
+		Since: f.since.when(), Until: f.until.when(), Key: map[string]store.KeyMode{"auto": store.KeyAuto, "id": store.KeyByID, "trace": store.KeyByTrace}[f.key.value],
+	}
+	read = ingest.Options{Jobs: f.jobs}
+	if f.profileMap != "" {
+		if read.ProfileKeys, err = profileKeys(f.profileMap); err != nil {
+			return nil, opt, read, &usageError{fmt.Errorf("--profile-map: %w", err)}
+		}
+	}
+	return set, opt, read, nil
 }
 
 // profileKeys reads a file of --profile-map.

@@ -48,6 +48,7 @@ var commands = []func(*app) *cobra.Command{
 	newInspect,
 	newReport,
 	newMerge,
+	newCut,
 	newGate,
 	newLCT,
 	newExplain,

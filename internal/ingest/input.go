@@ -251,4 +251,7 @@ func family(shown string) string {
 	return dir + name
 }
 
+// Family is the path of the input without the stamp of its rotation: what processes without an instance are told apart by (R4.11).
+func (in *Input) Family() string { return family(in.Shown) }
+
 func (in *Input) String() string { return fmt.Sprintf("%s (%d bytes)", in.Shown, in.Size) }

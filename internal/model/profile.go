@@ -96,6 +96,9 @@ type ProfileKey struct {
 	Attr AttrKey     // under which a request id or a fact of the process is kept; AttrNone: under the key itself, where all attributes are kept
 }
 
+// ProfileStartNS is the key of the start of a line that cut wrote: the unit is known then, whatever the magnitude (R2.6).
+const ProfileStartNS = "cbtrace.start_ns"
+
 // ProfileKeys are the keys of lines. Where a line has several of one role the first in this list counts; of request ids all are kept (R4.1).
 var ProfileKeys = []ProfileKey{
 	{"name", ProfileName, 0, AttrNone},
@@ -105,6 +108,7 @@ var ProfileKeys = []ProfileKey{
 	{"qualname", ProfileName, 0, AttrNone},
 	{"stage", ProfileName, 0, AttrNone},
 
+	{ProfileStartNS, ProfileStart, Nanoseconds, AttrNone},
 	{"ts", ProfileStart, UnitUnsaid, AttrNone},
 	{"timestamp", ProfileStart, UnitUnsaid, AttrNone},
 	{"t", ProfileStart, UnitUnsaid, AttrNone},

@@ -35,6 +35,7 @@ func TestEveryAlias(t *testing.T) {
 		"external_request_id": "external_request_id", "rank": "rank", "worker_id": "worker_id", "tp_rank": "tp_rank", "role": "role"} {
 		golden[k] = [2]string{line(name, start, dur, `"`+k+`":"v"`), whole + " " + as + "=v"}
 	}
+	golden[model.ProfileStartNS] = [2]string{line(name, `"`+model.ProfileStartNS+`":1764432000000250000`, dur), whole}
 	golden["pid"] = [2]string{line(name, start, dur, `"pid":7`), whole + " pid=7"}
 	golden["proc"] = [2]string{line(name, start, dur, `"proc":7`), whole + " pid=7"}
 	golden["tid"] = [2]string{line(name, start, dur, `"tid":7`), whole}

@@ -18,6 +18,7 @@ type decoder struct {
 	scope  model.StrID // the last one seen, and what it means
 	lm, mp bool
 	seen   bool
+	moment bool // the last record was a recorded moment
 }
 
 func newDecoder(d *model.Dict) decoder { return decoder{dict: d, common: map[string]string{}} }
@@ -101,6 +102,7 @@ func (d *decoder) classify(s *model.Span, flags model.RecordFlags) {
 	}
 	s.Class = model.Stages[s.Kin].Class
 	moment := flags&model.RecordPoint != 0
+	d.moment = moment
 	if moment || flags&model.RecordNoEnd != 0 && s.Stage == model.StageNone {
 		s.Class = model.Point
 	}

@@ -51,7 +51,8 @@ type Store struct {
 	writers    int
 	counts     counts
 	identified bool
-	joins      joins // what Read needs of the external ids (R4.2)
+	cut        atomic.Bool // records say which request they belong to (R2.6)
+	joins      joins       // what Read needs of the external ids (R4.2)
 	leftovers  []Leftover
 }
 

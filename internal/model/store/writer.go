@@ -141,6 +141,9 @@ func (w *Writer) opaque(t model.TraceID, text model.StrID) model.TraceID {
 // addResolved follows cbtrace.request (R2.6). The record of an external id waits all the same: it tells which ids are ambiguous (R4.2).
 func (w *Writer) addResolved(b *model.Batch, r *model.Record, sel *selection, k entryKey) error {
 	s, attrs := w.s, b.AttrsOf(r)
+	if !s.cut.Load() {
+		s.cut.Store(true)
+	}
 	text := b.TextOf(&attrs[sel.resolved-1])
 	is := func(i int) bool { return i != 0 && string(b.TextOf(&attrs[i-1])) == string(text) }
 	if len(text) == 0 {
