@@ -3,7 +3,7 @@ FUZZTIME ?= 60s
 BENCH    ?= .
 COUNT    ?= 10
 ORACLE   ?= ../shared/oracle/accept.py
-ONLY     ?= cases,unified,split,siblings,server
+ONLY     ?=
 DEMO     ?= testdata/otlp
 
 .PHONY: build demo test race lint fuzz bench golden cover oracle cross
@@ -25,9 +25,9 @@ lint:
 	@out=$$(gofmt -l cmd internal); test -z "$$out" || { echo "gofmt: $$out"; exit 1; }
 	go vet ./... && go tool staticcheck ./...
 
-fuzz:
-	@for p in $$(go list ./...); do for f in $$(go test -list '^Fuzz' $$p | grep '^Fuzz'); do \
-	  echo "$$p $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$p || exit 1; done; done
+fuzz: # two targets at a time, one worker each
+	@for p in $$(go list ./...); do go test -list '^Fuzz' $$p | grep '^Fuzz' | sed "s|^|$$p |"; done | \
+	  xargs -P 2 -L 1 sh -c 'go test -run "^$$" -fuzz "^$$1\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x -parallel 1 $$0'
 
 bench:
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./... | tee bench.txt
@@ -39,7 +39,7 @@ cover:
 	go test -coverprofile cover.out -coverpkg ./... ./... && go tool cover -func cover.out | tail -1
 
 oracle: build
-	@if [ -f $(ORACLE) ]; then python3 $(ORACLE) ./bin/cbtrace --only $(ONLY) $(ORACLEFLAGS); else echo "oracle: skipped, no $(ORACLE)"; fi
+	@if [ -f $(ORACLE) ]; then python3 $(ORACLE) ./bin/cbtrace $(if $(ONLY),--only $(ONLY)) $(ORACLEFLAGS); else echo "oracle: skipped, no $(ORACLE)"; fi
 
 cross:
 	@for t in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64; do echo $$t; \
