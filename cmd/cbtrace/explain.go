@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -26,14 +27,22 @@ func newExplain(a *app) *cobra.Command {
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 && out.format.value == "table" {
+				return a.print(out.path, func(w io.Writer) error { return render.Findings().Text(w, a.width()) })
+			}
 			docs, err := explained(strings.Join(args, ""))
 			if err != nil {
 				return err
 			}
-			return show(a, &out, render.Explain(docs), docs)
+			return a.print(out.path, func(w io.Writer) error {
+				if out.format.value == "table" {
+					return render.Explain(docs).Text(w, a.width())
+				}
+				return writeJSON(w, out.format.value, docs)
+			})
 		},
 	}
-	out.register(cmd, "table", "json", "jsonl", "csv", "markdown")
+	out.register(cmd, "table", "json", "jsonl")
 	return cmd
 }
 

@@ -66,7 +66,15 @@ func newInspect(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.showRequests(&out, args[1:], docs, all)
+			return a.print(out.path, func(w io.Writer) error {
+				switch {
+				case out.format.value == "table":
+					return pages(w, docs, a.width())
+				case out.format.value == "json" && all:
+					return render.JSON(w, docs)
+				}
+				return writeJSON(w, out.format.value, docs)
+			})
 		},
 	}
 	group(cmd, "Which requests", func(s *pflag.FlagSet) {
@@ -74,45 +82,26 @@ func newInspect(a *app) *cobra.Command {
 		s.BoolVar(&latest, "latest", false, "the last of several requests that fit")
 	})
 	in.register(cmd)
-	out.register(cmd, "table", "json", "jsonl", "csv", "markdown")
+	out.register(cmd, "table", "json", "jsonl")
 	group(cmd, "Output", func(s *pflag.FlagSet) {
 		s.BoolVar(&showSensitive, "show-sensitive", false, "values that may hold prompts and credentials too")
 	})
 	return cmd
 }
 
-// showRequests prints requests, one page after the other; several for machines are an array.
-func (a *app) showRequests(out *outputFlags, inputs []string, docs []*inspect.Document, array bool) error {
-	view := a.view(inputs)
-	if len(docs) == 1 && !(array && out.format.value == "json") {
-		return show(a, out, view.Inspect(docs[0]), docs)
-	}
-	return a.print(out.path, func(w io.Writer) error {
-		switch out.format.value {
-		case "json":
-			return render.JSON(w, docs)
-		case "jsonl":
-			return writeJSON(w, "jsonl", docs)
-		case "csv":
-			return usagef("csv is a table of one request, and %d were chosen: want jsonl", len(docs))
-		}
-		for i, d := range docs {
-			if i > 0 {
-				if _, err := io.WriteString(w, "\n"); err != nil {
-					return err
-				}
-			}
-			page := view.Inspect(d)
-			write := func(w io.Writer) error { return page.Text(w, a.style(out.path)) }
-			if out.format.value == "markdown" {
-				write = page.Markdown
-			}
-			if err := write(w); err != nil {
+// pages are documents one after the other.
+func pages(w io.Writer, docs []*inspect.Document, width int) error {
+	for i, d := range docs {
+		if i > 0 {
+			if _, err := io.WriteString(w, "\n"); err != nil {
 				return err
 			}
 		}
-		return nil
-	})
+		if err := render.Inspect(d).Text(w, width); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // notFound is the error of an id that no request has: with the ids that are nearest, or with what else was meant.
@@ -145,7 +134,7 @@ func ambiguous(id string, found []analyze.Found) error {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%q fits %s: --all shows each, --latest the last\n", id, render.Plural(int64(len(found)), "request"))
-	if err := t.Text(&b, render.Style{}); err != nil {
+	if err := t.Text(&b, 0); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(found, func(f analyze.Found) bool { return f.Verdict != model.LoadNone }) {

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"runtime"
 
 	"github.com/spf13/cobra"
@@ -59,10 +60,15 @@ func newLCTInfo(a *app) *cobra.Command {
 				return err
 			}
 			d := recording.Build(good)
-			return show(a, &out, render.Recordings(d, each), []*recording.Document{d})
+			return a.print(out.path, func(w io.Writer) error {
+				if out.format.value == "table" {
+					return render.Recordings(d, each).Text(w, a.width())
+				}
+				return writeJSON(w, out.format.value, []*recording.Document{d})
+			})
 		},
 	}
-	out.register(cmd, "table", "json", "jsonl", "csv", "markdown")
+	out.register(cmd, "table", "json", "jsonl")
 	group(cmd, "Output", func(s *pflag.FlagSet) {
 		s.BoolVar(&each, "each", false, "of several recordings, show each in full too")
 	})

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"io"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/cbtrace/cbtrace/internal/analyze/report"
+	"github.com/cbtrace/cbtrace/internal/render"
 )
 
 func newMerge(a *app) *cobra.Command {
@@ -38,11 +41,15 @@ func newMerge(a *app) *cobra.Command {
 				}
 			}
 			d := sum.Merged(shards)
-			view := a.view(args)
-			return show(a, &out, view.Merge(d), []*report.MergeDocument{d})
+			return a.print(out.path, func(w io.Writer) error {
+				if out.format.value == "table" {
+					return render.Merge(d).Text(w, a.width())
+				}
+				return writeJSON(w, out.format.value, []*report.MergeDocument{d})
+			})
 		},
 	}
-	out.register(cmd, "table", "json", "jsonl", "csv", "markdown")
+	out.register(cmd, "table", "json", "jsonl")
 	group(cmd, "Output", func(s *pflag.FlagSet) {
 		s.StringVar(&save, "save", "", "save the merged report to `FILE` instead of printing it")
 	})

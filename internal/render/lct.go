@@ -27,6 +27,7 @@ func Recordings(d *recording.Document, each bool) *Page {
 	}
 	p.Say(text)
 	recordingWarnings(p, d)
+	p.Title("Files")
 	recordingFiles(p, d.Files)
 	p.Title("Records of all")
 	p.Table(callTable(t.ByQualname, nil))
@@ -45,6 +46,9 @@ func Recordings(d *recording.Document, each bool) *Page {
 }
 
 func recordingWarnings(p *Page, d *recording.Document) {
+	if len(d.Warnings) == 0 {
+		return
+	}
 	p.Title("Warnings")
 	for _, w := range d.Warnings {
 		p.Item(Escape(w))
@@ -109,27 +113,20 @@ func recordingPage(p *Page, f *recording.File) {
 	p.Table(e)
 }
 
-// callTable has a row per qualname, most frequent first. The class that calls of the storage manager share is in the heading.
+// callTable has a row per qualname, most frequent first. Of calls of the storage manager the package is left out, and the class where all rows have it.
 func callTable(counts map[string]int64, rates map[string]model.OptFloat) *Table {
-	class, rows := "", recording.Sorted(counts)
-	for i, r := range rows {
-		at := strings.LastIndex(r.Name, manager)
-		if at < 0 || i > 0 && class != r.Name[:at+len(manager)] {
-			class = ""
-			break
-		}
-		class = r.Name[:at+len(manager)]
-	}
-	name := "qualname"
-	if class != "" {
-		name = "call of " + strings.TrimSuffix(manager, ".")
+	rows := recording.Sorted(counts)
+	name, cut := "qualname", 0
+	if !slices.ContainsFunc(rows, func(r recording.Count) bool { return !strings.Contains(r.Name, manager) }) {
+		name, cut = "call of "+strings.TrimSuffix(manager, "."), len(manager)
 	}
 	t := &Table{Columns: []Column{{Name: name, Shrink: true}, {Name: "records", Kind: Tally}}}
 	if rates != nil {
 		t.Columns = append(t.Columns, Column{Name: "per s", Kind: Ratio})
 	}
 	for _, r := range rows {
-		cells := []Cell{Word(strings.TrimPrefix(r.Name, class)), Of(r.N)}
+		at := strings.LastIndex(r.Name, manager)
+		cells := []Cell{Word(r.Name[max(at+cut, 0):]), Of(r.N)}
 		if rates != nil {
 			cells = append(cells, KnownFloat(rates[r.Name]))
 		}
