@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -22,6 +23,9 @@ import (
 	"github.com/cbtrace/cbtrace/internal/analyze/report"
 	"github.com/cbtrace/cbtrace/internal/model"
 )
+
+// A version that was released is never written anew: what changed is the next version, with a fixture of its own.
+var update = flag.Bool("update", false, "write the fixture of the version that is not released yet")
 
 // sample is a report of 8 requests, of which one loaded twice, one failed and one has no stage of the vocabulary.
 func sample(t testing.TB) *Report {
@@ -111,6 +115,11 @@ func TestRoundTrip(t *testing.T) {
 // The file of version 1, which every later program reads. As long as that is the version, what is written is what it holds: a change of the
 // content is another version, and another fixture beside this one.
 func TestVersion1(t *testing.T) {
+	if *update {
+		if err := os.WriteFile("testdata/v1.cbr", bytesOf(t, sample(t)), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
 	b, err := os.ReadFile("testdata/v1.cbr")
 	if err != nil {
 		t.Fatal(err)
