@@ -28,7 +28,19 @@ func reader(set *ingest.Set, opt ingest.Options) analyze.Read {
 }
 
 // open takes the inputs that the arguments name through the first phases and says what was wrong with them. whole keeps all that spans hold.
-func (a *app) open(ctx context.Context, f *captureFlags, args []string, whole, showSensitive bool) (c *analyze.Capture, err error) {
+func (a *app) open(ctx context.Context, f *captureFlags, args []string, whole, showSensitive bool) (*analyze.Capture, error) {
+	c, err := a.capture(ctx, f, args, whole, showSensitive)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.judge(c, f); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+// capture is open for those who say themselves what was wrong with the inputs.
+func (a *app) capture(ctx context.Context, f *captureFlags, args []string, whole, showSensitive bool) (c *analyze.Capture, err error) {
 	set, opt, read, err := a.reading(f, args)
 	if err != nil {
 		return nil, err
@@ -60,9 +72,6 @@ func (a *app) open(ctx context.Context, f *captureFlags, args []string, whole, s
 			err = errors.Join(err, c.Close())
 		}
 		return nil, err
-	}
-	if err := a.judge(c, f); err != nil {
-		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
 }
