@@ -120,7 +120,21 @@ func (l *limits) appendEntries(dst []entry, dict []byte, n uint32) ([]entry, err
 type openChunk struct {
 	rec, dict        []byte
 	entries, records uint32
+	size             int    // how many bytes it may have
 	serial           uint64 // of this chunk, unlike any other of the writer; 0: not begun
+}
+
+// firstChunk is the size of the first chunk of a stream. The next ones are larger, up to that of the store: the records of a small capture are not
+// copied from buffer to buffer while these grow, and those of a large one lie in few chunks.
+const (
+	firstChunk  = 4 << 10
+	chunkGrowth = 4
+)
+
+// next makes room for the chunk after this one.
+func (o *openChunk) next(largest int) {
+	size := min(max(o.size*chunkGrowth, firstChunk), largest)
+	*o = openChunk{rec: make([]byte, 0, size), dict: make([]byte, 0, size/8), size: size}
 }
 
 // A cacheSlot remembers the number of an entry in an open chunk.
@@ -142,12 +156,15 @@ func (w *Writer) put(stream int, k *entryKey, text []byte, meta int, content []b
 		return fmt.Errorf("a record of %d bytes is over the limit of %d", size, maxRecord)
 	}
 	o := &w.open[stream]
-	if o.serial != 0 && len(o.rec)+len(o.dict)+size > w.s.chunkSize {
+	if o.serial != 0 && len(o.rec)+len(o.dict)+size > o.size {
 		if err := w.seal(stream); err != nil {
 			return err
 		}
 	}
 	if o.serial == 0 {
+		if o.size == 0 {
+			o.next(w.s.chunkSize)
+		}
 		w.serial++
 		o.serial = w.serial
 	}

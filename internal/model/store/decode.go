@@ -53,13 +53,14 @@ func (d *decoder) content(s *model.Span, e *entry, id string, meta byte, c curso
 	if scoped && meta&metaScoped == 0 {
 		stage = model.StageNone // R4.22
 	}
-	*s = model.Span{
-		Trace: e.trace, ID: h.id, ParentID: h.parent, Name: b.name, StageKey: b.name, Stage: stage, Kind: h.kind, Scope: b.scope, Res: b.res,
-		Error: h.flags&model.RecordError != 0, Line: h.flags&model.RecordLine != 0, LMScope: d.lm, MPScope: d.mp,
-		RawStart: b.start, RawEnd: b.end,
-		Attrs: s.Attrs[:0], Polls: s.Polls[:0], Sources: append(s.Sources[:0], model.Source{File: e.file, Pos: b.pos, Joined: model.Join(meta & metaJoinMask)}),
-		Kids: s.Kids[:0], Steps: s.Steps[:0],
-	}
+	attrs, polls, sources, kids, steps := s.Attrs[:0], s.Polls[:0], s.Sources[:0], s.Kids[:0], s.Steps[:0]
+	*s = model.Span{} // cleared in place and filled in: a literal that mentions s would be made elsewhere and copied
+	s.Trace, s.ID, s.ParentID = e.trace, h.id, h.parent
+	s.Name, s.StageKey, s.Stage, s.Kind, s.Scope, s.Res = b.name, b.name, stage, h.kind, b.scope, b.res
+	s.Error, s.Line, s.LMScope, s.MPScope = h.flags&model.RecordError != 0, h.flags&model.RecordLine != 0, d.lm, d.mp
+	s.RawStart, s.RawEnd = b.start, b.end
+	s.Polls, s.Kids, s.Steps = polls, kids, steps
+	s.Sources = append(sources, model.Source{File: e.file, Pos: b.pos, Joined: model.Join(meta & metaJoinMask)})
 	if d.ress > 0 {
 		s.Proc = d.dict.Res(b.res).Proc
 	}
@@ -81,11 +82,12 @@ func (d *decoder) content(s *model.Span, e *entry, id string, meta byte, c curso
 		if v.Kind == model.StrValue {
 			v.Str = d.text(key, text)
 		}
-		s.Attrs = append(s.Attrs, model.Attr{Key: key, Value: v})
+		attrs = append(attrs, model.Attr{Key: key, Value: v})
 	}
 	if slot := int(meta >> metaSlotShift); slot > 0 {
-		s.Attrs = append(s.Attrs, model.Attr{Key: keyAttrs[min(slot, len(keyAttrs))-1], Value: model.Value{Kind: model.StrValue, Str: id}})
+		attrs = append(attrs, model.Attr{Key: keyAttrs[min(slot, len(keyAttrs))-1], Value: model.Value{Kind: model.StrValue, Str: id}})
 	}
+	s.Attrs = attrs
 	if c.bad {
 		return errCorrupt
 	}

@@ -236,9 +236,9 @@ func (w *Writer) seal(stream int) error {
 	}
 	kept, err := w.s.take(stream, chunk{rec: o.rec, dict: o.dict, recLen: uint32(len(o.rec)), dictLen: uint32(len(o.dict)), entries: o.entries, records: o.records})
 	if kept { // the bytes belong to the store now
-		*o = openChunk{rec: make([]byte, 0, w.s.chunkSize), dict: make([]byte, 0, w.s.chunkSize/8)}
+		o.next(w.s.chunkSize)
 	} else {
-		*o = openChunk{rec: o.rec[:0], dict: o.dict[:0]}
+		*o = openChunk{rec: o.rec[:0], dict: o.dict[:0], size: o.size}
 	}
 	return err
 }
