@@ -58,44 +58,63 @@ type DigestLookup struct {
 
 // DigestOf is the digest of a row. Nothing of the row is kept; texts are interned or copied.
 func DigestOf(dict *model.Dict, r *model.Row) Digest {
+	var d Digest
+	d.fill(dict, r)
+	d.ID, d.External = strings.Clone(d.ID), strings.Clone(d.External)
+	return d
+}
+
+// fill makes d the digest of a row, with the memory that d has. Its texts are those of the row.
+func (d *Digest) fill(dict *model.Dict, r *model.Row) {
 	h := &r.Hits
-	d := Digest{
-		Hash: r.Hash, ID: strings.Clone(r.ID), External: strings.Clone(r.External), Key: r.Key, Flags: r.Flags, Findings: r.Findings,
+	*d = Digest{
+		Hash: r.Hash, ID: r.ID, External: r.External, Key: r.Key, Flags: r.Flags, Findings: r.Findings,
 		Verdict: r.Verdict, HitClass: h.Class, TopStage: r.TopStage, Start: r.Start, Window: r.Window,
 		Model: dict.InternString(r.Model), Instance: dict.InternString(r.Instance),
 		RootDuration: r.RootDuration, TTFT: r.TTFT, Queue: r.Queue, Prefill: r.Prefill, Decode: r.Decode,
 		PromptTokens: r.PromptTokens, CompletionTokens: r.CompletionTokens,
 		Requested: h.Requested, Hit: h.Hit, Written: h.Written, Prefix: h.Prefix, Segmented: h.Segmented, NonPrefix: h.NonPrefix,
 		L1Tokens: h.L1Tokens, L2Tokens: h.L2Tokens, L1Keys: h.L1Keys, L2Keys: h.L2Keys, Weight: r.Weight,
+		Stages: d.Stages[:0], Lookups: d.Lookups[:0],
 	}
+	var at [int(model.NumStages) * numOwners]uint16 // by (stage, owner): 1 + the place in r.Stages, then in d.Stages
 	for i := range r.Stages {
 		if s := &r.Stages[i]; s.Stage < model.NumStages.ID() && s.Owner != model.OwnerNone && (s.Spans > 0 || s.Critical != 0) {
-			d.Stages = append(d.Stages, DigestStage{Stage: model.Stage(s.Stage), Owner: s.Owner, Spans: int64(s.Spans), Union: s.Union, Critical: s.Critical})
+			at[int(s.Stage)*numOwners+int(s.Owner)] = uint16(i + 1)
 		}
+	}
+	for n, i := range at {
+		if i == 0 {
+			continue
+		}
+		s := &r.Stages[i-1]
+		d.Stages = append(d.Stages, DigestStage{Stage: model.Stage(s.Stage), Owner: s.Owner, Spans: int64(s.Spans), Union: s.Union, Critical: s.Critical})
+		at[n] = uint16(len(d.Stages))
 	}
 	for i := range r.Spans {
 		s := &r.Spans[i]
-		for j := range d.Stages {
-			if to := &d.Stages[j]; to.Stage.ID() == s.Stage && to.Owner == s.Owner {
-				to.Counted++
-				to.Total += s.NS
-			}
+		if s.Stage >= model.NumStages.ID() {
+			continue
+		}
+		if n := at[int(s.Stage)*numOwners+int(s.Owner)]; n > 0 {
+			to := &d.Stages[n-1]
+			to.Counted++
+			to.Total += s.NS
 		}
 	}
 	for i := range r.Lookups {
 		l := &r.Lookups[i]
 		d.Lookups = append(d.Lookups, DigestLookup{l.Basis, l.AtMost, l.RPC, l.Submit, l.L2Load, l.ServerOther, l.PollWait, l.Server, l.Wait})
 	}
-	slices.SortFunc(d.Stages, func(a, b DigestStage) int {
-		return cmp.Or(cmp.Compare(a.Stage, b.Stage), cmp.Compare(a.Owner, b.Owner))
-	})
-	return d
 }
 
 // A Table is the request table of R8.4: the digests of the requests with the smallest hashes, a uniform sample that merges exactly.
 type Table struct {
 	Total int64 // requests offered, also those that are not kept
 	kept  digestHeap
+
+	scratch Digest
+	packing []byte
 }
 
 func newTable(dict *model.Dict) Table { return Table{kept: digestHeap{dict: dict}} }
@@ -151,14 +170,17 @@ func (t *Table) add(r *model.Row) {
 			return
 		}
 	}
-	d := DigestOf(t.kept.dict, r)
-	t.insert(packed{d.Hash, d.ID, d.pack(make([]byte, 0, 384))})
+	t.scratch.fill(t.kept.dict, r)
+	t.packing = t.scratch.pack(t.packing[:0])
+	t.insert(packed{r.Hash, strings.Clone(r.ID), bytes.Clone(t.packing)})
 }
 
 func (t *Table) insert(p packed) {
 	switch {
-	case t.Len() < maxDigests:
-		heap.Push(&t.kept, p)
+	case t.Len() < maxDigests: // a heap only from the moment when it is full
+		if t.kept.rows = append(t.kept.rows, p); t.Len() == maxDigests {
+			heap.Init(&t.kept)
+		}
 	case t.kept.compare(&p, &t.kept.rows[0]) < 0:
 		t.kept.rows[0] = p
 		heap.Fix(&t.kept, 0)
