@@ -43,7 +43,7 @@ func Build(s *Subject) *Document {
 	}
 	d := &Document{
 		Schema: Schema, Request: b.request(), TailNS: int64(r.Tail), Spans: b.spans(), CriticalPath: b.path(), Lookup: b.lookups(), Hits: b.hits(),
-		Loads: b.loads(), Blend: b.blend(), Transfers: b.transfers(), Findings: b.findings(), Clock: b.clock(), Quality: b.quality(),
+		Loads: b.loads(), Blend: b.blend(), Transfers: b.transfers(), Findings: b.findings(), Clock: b.clock(), Quality: b.quality(), Why: b.why(),
 	}
 	if slices.ContainsFunc(r.Spans, timed) {
 		d.Window = Window{model.Some(int64(r.WindowStart)), model.Some(int64(max(0, r.Window()))), model.Some(int64(r.Uncertainty))}
@@ -242,6 +242,9 @@ func (b *builder) clock() []report.Clock {
 	here := map[string]bool{}
 	for _, s := range b.Request.Spans {
 		here[b.process(s)] = true
+		if int(s.Clock) < b.dict.NumProcs() { // lines on a clock without an epoch (R4.12)
+			here[b.dict.Proc(s.Clock).Name] = true
+		}
 	}
 	out := []report.Clock{}
 	for _, c := range b.Clock {

@@ -159,7 +159,7 @@ const fields = `{schema,
           attributes, sources: [{file, format, line, offset, joined}], flags}],
  critical_path: {total_ns, segments: [{kind, stage, span, during, start_ns, duration_ns, bound}], by_stage: [{stage, ns, share, drag_ns}], by_bound: [{bound, ns}],
                  ttft: {total_ns, by_stage: [{stage, ns, share, drag_ns}], by_bound: [{bound, ns}]}},
- lookup: [{rpc_ns, submit_ns, l2_load_ns, l2_load_min_ns, server_other_ns, poll_wait_ns, server_ns, wait_ns, legs: [{stage, ns}], n_polls, poll_max_interval_ns, overshoot_ns, basis}],
+ lookup: [{rpc_ns, submit_ns, l2_load_ns, l2_load_min_ns, server_other_ns, poll_wait_ns, server_ns, wait_ns, legs: [{stage, ns}], n_polls, poll_max_interval_ns, overshoot_ns, basis, uncertainty_ns}],
  hits: {requested_tokens, hit_tokens, hit_rate, class, prefix_tokens, segmented_prefix_tokens, non_prefix_tokens, l1_tokens, l2_tokens, l1_keys, l2_keys, written_tokens, effective_reuse, shortfall_tokens, early_exit_reason},
  loads: {attempts, overlapping, passes: [{attempt, worker, span, start_ns, duration_ns, written_tokens}], verdict, wasted_tokens},
  blend: {l2_bytes, l2_chunks, l2_gbps, matches, table_hits, probes, l1_hits, l2_misses, scattered_tokens, slot_writes, prefix_chunks, shifted_chunks, dropped_chunks, partial_blocks, scatter_tokens_per_s, imp_count, recomp_ratio, dispatch, imp_empty},
@@ -189,6 +189,9 @@ func namesOf(t reflect.Type) string {
 		var names []string
 		for f := range t.Fields() {
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if name == "-" {
+				continue
+			}
 			if inner := namesOf(f.Type); inner != "" {
 				name = fmt.Sprintf("%s: %s", name, inner)
 			}

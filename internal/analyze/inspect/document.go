@@ -28,6 +28,8 @@ type Document struct {
 	Findings     []Finding      `json:"findings" doc:"errors first, then by code"`
 	Clock        []report.Clock `json:"clock" doc:"of the processes of this request"`
 	Quality      Quality        `json:"quality" doc:"doubts about the records of this request"`
+
+	Why *Why `json:"-"` // a table only, in v1
 }
 
 // Request is who the request is and what the engine said of it.

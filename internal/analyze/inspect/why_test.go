@@ -1,0 +1,122 @@
+package inspect
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cbtrace/cbtrace/internal/model"
+	"github.com/cbtrace/cbtrace/internal/model/modeltest"
+)
+
+func (w *Why) text() string {
+	sum := func(total model.Opt, parts []Part) string {
+		if len(parts) == 0 {
+			return "?"
+		}
+		text, n := fmt.Sprint(total.V), int64(0)
+		for i, p := range parts {
+			text += fmt.Sprintf(" %s %d %s", []string{"=", "+"}[min(i, 1)], p.Tokens, p.Name)
+			n += p.Tokens
+		}
+		if n != total.V {
+			text += fmt.Sprintf(" WHICH IS %d", n)
+		}
+		return text
+	}
+	return sum(w.Requested, w.Asked) + "; " + sum(w.Found, w.Given)
+}
+
+// The cache's decision as a sum; numbers by hand.
+func TestWhy(t *testing.T) {
+	const split = "requested_tokens=2048 prefix_hit_tokens=512 segmented_prefix_hit_tokens=256 non_prefix_hit_tokens=256"
+	for _, c := range []struct{ name, text, want string }{
+		// CONTRACT-lmcache 9.2 D: one chunk was dropped, and 128 of its tokens are missing.
+		{"dropped", "cb.request server 0ms 90ms " + split + " hit_tokens=1024\n cb.lookup server 1ms 9ms\n cb.retrieve server 10ms 20ms worker_id=0\n  cb.scatter server 11ms 19ms scattered_tokens=896 dropped=1 worker_id=0",
+			"2048 = 512 prefix + 256 segmented prefix + 256 non-prefix + 1024 not found; 1024 = 896 written + 128 dropped + 0 not loaded"},
+		{"dropped and more not loaded", "cb.request server 0ms 90ms " + split + " hit_tokens=1024\n cb.lookup server 1ms 9ms\n cb.retrieve server 10ms 20ms worker_id=0\n  cb.scatter server 11ms 19ms scattered_tokens=300 dropped=1 worker_id=0",
+			"2048 = 512 prefix + 256 segmented prefix + 256 non-prefix + 1024 not found; 1024 = 300 written + 256 dropped + 468 not loaded"},
+		{"all written", "cb.request server 0ms 90ms " + split + " hit_tokens=1024\n cb.lookup server 1ms 9ms\n cb.retrieve server 10ms 20ms worker_id=0\n  cb.scatter server 11ms 19ms scattered_tokens=1024 dropped=0 worker_id=0",
+			"2048 = 512 prefix + 256 segmented prefix + 256 non-prefix + 1024 not found; 1024 = 1024 written + 0 dropped + 0 not loaded"},
+		// Overlap was taken out of the total: 64 tokens count in two kinds.
+		{"counted twice", "cb.request server 0ms 90ms " + split + " hit_tokens=960\n cb.lookup server 1ms 9ms",
+			"2048 = 512 prefix + 256 segmented prefix + 256 non-prefix + -64 counted twice + 1088 not found; ?"},
+		{"parts are missing", "cb.request server 0ms 90ms " + split + " hit_tokens=1100\n cb.lookup server 1ms 9ms",
+			"2048 = 512 prefix + 256 segmented prefix + 256 non-prefix + 76 found, nobody says how + 948 not found; ?"},
+		{"tiers", "request server 0ms 90ms requested_tokens=1024 hit_tokens=768 l1_hit_tokens=512 l2_hit_tokens=256\n mp.lookup_prefetch server 1ms 9ms\n mp.retrieve server 10ms 20ms num_tokens=768 device=cuda:0",
+			"1024 = 512 in L1 + 256 in L2 + 256 not found; 768 = 768 written + 0 dropped + 0 not loaded"},
+		{"a total alone", "cb.request server 0ms 90ms requested_tokens=1024 hit_tokens=768\n cb.lookup server 1ms 9ms", "1024 = 768 found + 256 not found; ?"},
+		{"a miss", "cb.request server 0ms 90ms requested_tokens=1024 hit_tokens=0 prefix_hit_tokens=0 non_prefix_hit_tokens=0\n cb.lookup server 1ms 9ms",
+			"1024 = 0 prefix + 0 segmented prefix + 0 non-prefix + 1024 not found; 0 = 0 written + 0 dropped + 0 not loaded"},
+		{"nothing was said", "cb.request server 0ms 90ms\n cb.lookup server 1ms 9ms", "?; ?"},
+	} {
+		if got := analysedWhy(t, c.text).text(); got != c.want {
+			t.Errorf("%s:\n%s\nwant\n%s", c.name, got, c.want)
+		}
+	}
+}
+
+func analysedWhy(t *testing.T, text string) *Why {
+	t.Helper()
+	return Build(analysed(modeltest.Linked(t, text))).Why
+}
+
+// The steps in the order of the tree, with what they say and how well their times are known.
+func TestWhySteps(t *testing.T) {
+	r := modeltest.Linked(t, `
+cb.request              sched   0ms 100ms requested_tokens=1024 hit_tokens=512 prefix_hit_tokens=512 non_prefix_hit_tokens=0
+  cb.schedule           sched   1ms 60ms
+    cb.lookup.rpc       sched   2ms 50ms n_polls=4
+      cb.lookup         server  3ms 45ms fingerprint_hits=2 no_gpu_context=False
+        cb.sparse_prefetch server 4ms 40ms l2_keys=2 found_keys=2
+          cb.l2_load    server  5ms 40ms chunks=2 bytes=1000000
+  cb.execute            worker0 61ms 99ms
+    cb.start_load_kv    worker0 62ms 70ms worker_id=0
+      cb.retrieve       server  63ms 69ms worker_id=0 num_chunks=2 success=True
+        cb.scatter      server  64ms 68ms scattered_tokens=512 dropped=0 worker_id=0
+    cb.model_forward    worker0 71ms 98ms`)
+	for i := range r.Aligned {
+		r.Aligned[i].Known = true
+		if r.Aligned[i].Clock == r.Dict.Process("server") {
+			r.Aligned[i].Uncertainty = 1_500_000
+		}
+	}
+	var got []string
+	for _, s := range Build(analysed(r)).Why.Steps {
+		line := strings.Repeat("  ", s.Depth) + s.Name
+		if s.StartNS.OK {
+			line += fmt.Sprintf(" @%g", float64(s.StartNS.V)/1e6)
+		}
+		line += fmt.Sprintf(" %g", float64(s.NS.V)/1e6)
+		if s.UncertaintyNS.OK {
+			line += fmt.Sprintf(" ±%g", float64(s.UncertaintyNS.V)/1e6)
+		}
+		for _, x := range s.Says {
+			line += fmt.Sprintf(" %s=%v", x.Key, x.Value)
+		}
+		got = append(got, line)
+	}
+	want := `cb.lookup.rpc @2 48 n_polls=4
+  submit @2 1 ±1.5
+  cb.lookup @3 42 fingerprint_hits=2 no_gpu_context=false
+    cb.sparse_prefetch @4 36 found_keys=2 l2_keys=2
+      cb.l2_load @5 35 chunks=2 bytes=1000000
+  poll_wait 10 ±1.5
+cb.start_load_kv @62 8 attempt=1 worker=0 tokens=512
+  cb.retrieve @63 6 num_chunks=2 success=true
+    cb.scatter @64 4 scattered_tokens=512 dropped=0`
+	if text := strings.Join(got, "\n"); text != want {
+		t.Errorf("%s\nwant\n%s", text, want)
+	}
+}
+
+// A tree that is a long chain is walked as far as it is shown.
+func TestWhyOfAChain(t *testing.T) {
+	var b strings.Builder
+	for i := range 3000 {
+		fmt.Fprintf(&b, "%sapp.step sched 0ms 9ms\n", strings.Repeat(" ", i))
+	}
+	if n := len(analysedWhy(t, b.String()).Steps); n != 0 {
+		t.Errorf("%d steps", n)
+	}
+}
