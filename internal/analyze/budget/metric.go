@@ -46,9 +46,10 @@ const (
 	total
 	criticalShare
 	count
-	share // of Σ rpc
-	over  // share of requests above a duration
-	rate  // a share of requests, or of tokens
+	share    // of Σ rpc
+	over     // share of requests above a duration
+	rate     // a share of requests, or of tokens
+	critical // mean time on the critical path, of the requests in latency; diff alone takes it
 )
 
 // percentiles are those that can be asked for (R8.1), in thousandths.
@@ -95,7 +96,7 @@ type metric struct {
 // unit is that of the metric's value.
 func (m metric) unit() unit {
 	switch m.stat {
-	case percentile, maximum, mean, total:
+	case percentile, maximum, mean, total, critical:
 		return ns
 	case count:
 		return number
@@ -130,6 +131,8 @@ func (m metric) name() string {
 		stat = "share"
 	case rate:
 		stat = "rate"
+	case critical:
+		stat = "critical"
 	default:
 		for _, s := range statistics {
 			if s.of == m.stat {

@@ -101,7 +101,7 @@ func tableOf(f *report.Figures, keep func(*report.Digest) bool, metrics []metric
 func (m metric) key() metric {
 	m.p = 0
 	switch {
-	case m.stat == over, m.stat == share, m.of == ofStage && (m.stat == criticalShare || m.stat == count):
+	case m.stat == over, m.stat == share, m.of == ofStage && (m.stat == criticalShare || m.stat == critical || m.stat == count):
 	case m.of == ofStage && m.stat != percentile:
 		m.stat = mean
 	case m.unit() == ns || m.stat == count && m.of != ofFinding && m.of != ofRequests:
@@ -182,6 +182,8 @@ func (m metric) parts(d *report.Digest, dec *report.Decision) (num, den float64,
 		switch m.stat {
 		case criticalShare:
 			return float64(s.Critical), float64(d.Window), d.Flags.InLatency()
+		case critical:
+			return float64(s.Critical), 1, d.Flags.InLatency()
 		case count:
 			return float64(s.Spans), 1, s.Spans > 0
 		case mean:
