@@ -69,13 +69,16 @@ func (b *Builder) Clean(g *Request) []*Request {
 // holds a lookup of its own, or that another instance of the same service and host wrote after the first window.
 func (b *Builder) executions(g *Request) []*Request {
 	parts := append(b.parts[:0], g)
-	roots := 0
+	var kinds [NumStages]bool
+	again := false // only a root of a kind that was there before can begin an execution
 	for _, s := range g.Spans {
 		if s.Known() && Stages[s.Stage].Root && !s.Has(FlagUntimed) {
-			roots++
+			kind := s.rootKind()
+			again = again || kinds[kind]
+			kinds[kind] = true
 		}
 	}
-	if roots < 2 {
+	if !again {
 		return parts
 	}
 	b.ids.fill(g.Spans)
@@ -94,6 +97,14 @@ func (b *Builder) executions(g *Request) []*Request {
 		r.Spans = append(r.Spans, s)
 	}
 	return parts
+}
+
+// rootKind is what roots that are one another's like in two executions have in common: their stage, of envelopes of the server request.
+func (s *Span) rootKind() Stage {
+	if s.ServerRoot() {
+		return StageRequest
+	}
+	return s.Stage
 }
 
 // second is the request of execution i+2 of a group.
@@ -153,10 +164,7 @@ func (b *Builder) cuts(g *Request, top []*Span) []cut {
 		}
 		if Stages[s.Stage].Root {
 			passed[s] = true
-			kind := s.Stage
-			if s.ServerRoot() {
-				kind = StageRequest
-			}
+			kind := s.rootKind()
 			first := firsts[kind]
 			switch {
 			case first == nil:
