@@ -3,7 +3,6 @@ package where
 import (
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/cbtrace/cbtrace/internal/analyze/finding"
@@ -288,6 +287,3 @@ func near(word string, nearest func(string, []string) string) string {
 	}
 	return nearest(word, Fields())
 }
-
-// format writes a number as it is read.
-func format(n float64) string { return strconv.FormatFloat(n, 'g', -1, 64) }
