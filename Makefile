@@ -5,8 +5,11 @@ COUNT    ?= 10
 ORACLE   ?= ../shared/oracle/accept.py
 ONLY     ?=
 DEMO     ?= testdata/demo
+REQUESTS ?= 60000
+SCALES   ?= 1,4,16
+ROUNDS   ?= 5
 
-.PHONY: build demo demo-data test race lint fuzz bench golden cover oracle cross
+.PHONY: build demo demo-data test race lint fuzz bench bench-day golden cover oracle cross
 
 build:
 	CGO_ENABLED=0 go build -trimpath -o bin/cbtrace ./cmd/cbtrace
