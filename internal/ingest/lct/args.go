@@ -31,6 +31,11 @@ type objKey struct {
 type keyFinder struct {
 	found func(k *objKey)
 	key   objKey
+
+	// Keys of one call mostly differ in their chunk alone, which comes first. last is a key whose other fields are the bytes of tail; its slices are copies.
+	last        objKey
+	tail, texts []byte
+	pairs       int // of its payload
 }
 
 // walk looks for keys in the value at i, which is sound, and returns the place after it.
@@ -98,8 +103,26 @@ func (f *keyFinder) payload(b []byte, i int) int {
 	if next < 0 {
 		return skip(b, i)
 	}
-	k := &f.key
+	if bytes.HasPrefix(b[next:], chunkField) {
+		if chunk, rest := blobAt(b, next+len(chunkField)); rest > 0 && n == f.pairs && bytes.HasPrefix(b[rest:], f.tail) {
+			f.last.chunk = chunk
+			f.found(&f.last)
+			return rest + len(f.tail)
+		}
+	}
+	end := f.key.read(b, i, "chunk_hash")
+	if end < 0 {
+		return -1
+	}
+	f.remember(b[next:end], n)
+	f.found(&f.key)
+	return end
+}
+
+// read reads the map of a key and returns the place after it. What is unknown, or not of its usual kind, tells keys apart all the same.
+func (k *objKey) read(b []byte, i int, chunkName string) int {
 	*k = objKey{}
+	n, next := mapAt(b, i)
 	for range n {
 		name, at := textAt(b, next)
 		if at < 0 {
@@ -107,9 +130,9 @@ func (f *keyFinder) payload(b []byte, i int) int {
 				return -1
 			}
 		}
-		start := next
+		from := next
 		switch string(name) {
-		case "chunk_hash":
+		case chunkName:
 			k.chunk, next = blobAt(b, at)
 		case "model_name":
 			k.model, next = textAt(b, at)
@@ -122,16 +145,36 @@ func (f *keyFinder) payload(b []byte, i int) int {
 		default:
 			next = -1
 		}
-		if next < 0 { // unknown, or not of its usual kind
+		if next < 0 {
 			if next = skip(b, at); next < 0 {
 				return -1
 			}
-			k.more += xxhash.Sum64(b[start:next])
+			k.more += xxhash.Sum64(b[from:next])
 		}
 	}
-	f.found(k)
 	return next
 }
+
+// chunkField is how the payload of a key begins as the recorder writes it, up to the hash of the chunk.
+var chunkField = []byte("\xaachunk_hash")
+
+// remember keeps what the next key has most likely in common with this one, whose payload has these fields.
+func (f *keyFinder) remember(fields []byte, pairs int) {
+	f.pairs = -1
+	if !bytes.HasPrefix(fields, chunkField) {
+		return
+	}
+	_, rest := blobAt(fields, len(chunkField))
+	if rest < 0 || bytes.Contains(fields[rest:], chunkField) || len(fields)-rest > maxTail {
+		return
+	}
+	f.pairs, f.tail = pairs, append(f.tail[:0], fields[rest:]...)
+	f.texts = append(append(f.texts[:0], f.key.model...), f.key.salt...)
+	f.last = f.key
+	f.last.model, f.last.salt = f.texts[:len(f.key.model)], f.texts[len(f.key.model):]
+}
+
+const maxTail = 1 << 10
 
 // A keyHasher hashes keys. Names of models repeat from key to key.
 type keyHasher struct {
@@ -160,37 +203,9 @@ func mix(a, b uint64) uint64 {
 
 // eventKey reads the key of a cache event, whose hash is written in hex digits, as the same chunk's key of a storage call. buf takes the hash.
 func eventKey(b []byte, k *objKey, buf []byte) []byte {
-	*k = objKey{}
-	n, next := mapAt(b, 0)
-	if next < 0 {
-		return buf
-	}
-	for range n {
-		name, at := textAt(b, next)
-		if at < 0 {
-			if at = skip(b, next); at < 0 {
-				break
-			}
-		}
-		start := next
-		next = skip(b, at)
-		switch string(name) {
-		case "chunk_hash_hex":
-			digits, _ := textAt(b, at)
-			buf = unhex(buf[:0], bytes.TrimPrefix(digits, []byte("0x")))
-			k.chunk = buf
-		case "model_name":
-			k.model, _ = textAt(b, at)
-		case "kv_rank":
-			k.rank, _ = intAt(b, at)
-		case "object_group_id":
-			k.group, _ = intAt(b, at)
-		case "cache_salt":
-			k.salt, _ = textAt(b, at)
-		default:
-			k.more += xxhash.Sum64(b[start:next])
-		}
-	}
+	k.read(b, 0, "chunk_hash_hex")
+	buf = unhex(buf[:0], bytes.TrimPrefix(k.chunk, []byte("0x")))
+	k.chunk = buf
 	return buf
 }
 

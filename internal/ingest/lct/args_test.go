@@ -82,3 +82,18 @@ func TestKeysOfEvents(t *testing.T) {
 		}
 	}
 }
+
+// A field of an unusual kind tells keys apart too, in calls and in events (found by FuzzLCT).
+func TestOddKeys(t *testing.T) {
+	odd := func(salt any) object {
+		return object{"chunk_hash_hex", "0102", "model_name", "m", "kv_rank", 1, "object_group_id", 0, "cache_salt", salt}
+	}
+	r, _ := count(t, wholeFile, eventsHeader(), batch(1, 1, "store", "l1", "dram", false, chunk("01", 1).with("key", odd("")), chunk("01", 1).with("key", odd(0)), chunk("01", 1).with("key", odd("")), chunk("01", 1).with("key", nil)))
+	if r.UniqueKeys != model.Some(2) {
+		t.Errorf("%v keys of events, want 2", r.UniqueKeys)
+	}
+	r, _ = count(t, wholeFile, framed(pack(headerOf(Storage))), call(1, calls+"x", object{"keys", []any{key("a", "cache_salt", ""), key("a", "cache_salt", 0), key("b", "cache_salt", 0), key("b", "cache_salt", ""), key("a", "cache_salt", 0)}}))
+	if r.UniqueKeys != model.Some(4) {
+		t.Errorf("%v keys of calls, want 4", r.UniqueKeys)
+	}
+}

@@ -249,10 +249,18 @@ func slowIdentity(m slowMap) string {
 func slowEventKey(m slowMap) string {
 	out := slowMap{}
 	for _, p := range m {
-		if digits, ok := p.value.(string); ok && p.key == any("chunk_hash_hex") {
-			raw, err := hex.DecodeString(strings.TrimPrefix(digits, "0x"))
+		digits, ok := p.value.(string)
+		if raw, bytes := p.value.([]byte); bytes {
+			digits, ok = string(raw), true
+		}
+		switch {
+		case p.key == any("chunk_hash"):
+			p.key = "another chunk_hash"
+		case ok && p.key == any("chunk_hash_hex"):
+			digits = strings.TrimPrefix(digits, "0x")
+			raw, err := hex.DecodeString(digits)
 			if err != nil {
-				raw = []byte(strings.TrimPrefix(digits, "0x"))
+				raw = []byte(digits)
 			}
 			p = slowPair{"chunk_hash", raw}
 		}
