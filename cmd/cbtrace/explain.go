@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,22 +26,14 @@ func newExplain(a *app) *cobra.Command {
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 && out.format.value == "table" {
-				return a.print(out.path, func(w io.Writer) error { return render.Findings().Text(w, a.width()) })
-			}
 			docs, err := explained(strings.Join(args, ""))
 			if err != nil {
 				return err
 			}
-			return a.print(out.path, func(w io.Writer) error {
-				if out.format.value == "table" {
-					return render.Explain(docs).Text(w, a.width())
-				}
-				return writeJSON(w, out.format.value, docs)
-			})
+			return show(a, &out, render.Explain(docs), docs)
 		},
 	}
-	out.register(cmd, "table", "json", "jsonl")
+	out.register(cmd, "table", "json", "jsonl", "csv", "markdown")
 	return cmd
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -69,12 +70,16 @@ func (f *captureFlags) check() error {
 type outputFlags struct {
 	format choice
 	path   string
+	table  string
 }
 
 func (f *outputFlags) register(cmd *cobra.Command, formats ...string) {
 	f.format = choice{formats[0], formats}
 	group(cmd, "Output", func(s *pflag.FlagSet) {
 		s.Var(&f.format, "format", "how it is printed")
+		if slices.Contains(formats, "csv") {
+			s.StringVar(&f.table, "table", "", "only the table of this `NAME`, in any format but JSON; csv is always one table")
+		}
 		s.StringVarP(&f.path, "output", "o", "", "write to `FILE`, which is whole or not there")
 	})
 }

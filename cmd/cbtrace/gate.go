@@ -189,9 +189,9 @@ func (a *app) printGate(d *budget.Document, f *gateFlags, out *outputFlags) erro
 			if len(chosen) == 0 {
 				return usagef("--explain: no rule is %q: want a number or a part of a rule", f.explain)
 			}
-			return render.Explained(d, chosen).Text(w, a.width())
+			return render.Explained(d, chosen).Text(w, a.style(out.path))
 		case out.format.value == "table":
-			return render.Gate(d).Text(w, a.width())
+			return render.Gate(d).Text(w, a.style(out.path))
 		case out.format.value == "markdown":
 			return render.GateMarkdown(w, d)
 		}
@@ -220,7 +220,7 @@ func (a *app) selftest(b *budget.Budget, input *budget.Input, f *gateFlags, out 
 	return a.print(out.path, func(w io.Writer) error {
 		switch out.format.value {
 		case "table":
-			return render.SelfTest(d).Text(w, a.width())
+			return render.SelfTest(d).Text(w, a.style(out.path))
 		case "markdown":
 			return fmt.Errorf("--selftest has no markdown: want table, json or jsonl")
 		}

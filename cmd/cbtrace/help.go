@@ -22,7 +22,7 @@ func help(cmd *cobra.Command, width int) {
 	}
 	var page render.Page
 	page.Say(about)
-	_ = page.Text(&b, width) // into memory
+	_ = page.Text(&b, render.Style{Width: width}) // into memory
 	fmt.Fprintf(&b, "\nUsage: %s\n", usage(cmd))
 	if cmd.HasAvailableSubCommands() {
 		b.WriteString("\nCommands:\n")

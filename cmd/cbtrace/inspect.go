@@ -20,88 +20,99 @@ import (
 func newInspect(a *app) *cobra.Command {
 	var in captureFlags
 	var out outputFlags
-	var all, latest, showSensitive bool
+	var f finder
+	var showSensitive, unfold bool
 	cmd := &cobra.Command{
-		Use:   "inspect ID [INPUT…]",
+		Use:   "inspect [ID] [INPUT…]",
 		Short: "one request: where its time went, and why",
-		Long: "Shows one request: what held it up and what it would be without, its spans as a tree, the critical path, the lookup, hits, loads and " +
-			"findings. ID is the internal id, the external id (of the client's log), a trace id, or the first six or more characters of an id.",
+		Long: "Shows one request: what held it up and what it would be without, what the cache gave, the worst thing about it and what to do next; " +
+			"then its spans as a waterfall, the critical path, the lookup, hits, loads and findings. ID is the internal id, the external id (of the client's log), " +
+			"a trace id, or the first six or more characters of an id. Without an id --slowest, --finding and --at find one.",
 		Example: `  cbtrace inspect chatcmpl-7f3a traces/             by the start of an id
   cbtrace inspect 4bf92f3577b34da6a3ce929d0e0e4736  by a trace id, in the current folder
   cbtrace inspect chatcmpl-7f3a --latest traces/    the last of several that fit
+  cbtrace inspect --slowest traces/                 no id: the slowest
+  cbtrace inspect --finding late_poll traces/       the slowest that shows a finding
+  cbtrace inspect --at 2025-11-29T16:00:12Z traces/ the slowest that was going on then
   cbtrace inspect chatcmpl-7f3a --format json -     for machines, from standard input`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 || args[0] == "" {
-				return errors.New("want the id of a request")
+		Args: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(cmd, args); err != nil {
+				return err
 			}
-			if all && latest {
-				return errors.New("--all and --latest exclude one another")
+			if !f.used() && (len(args) == 0 || args[0] == "") {
+				return errors.New("want the id of a request, or --slowest, --finding or --at")
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id := args[0]
-			c, err := a.open(cmd.Context(), &in, args[1:], true, showSensitive)
+			id := ""
+			if args = args[f.skip:]; !f.used() {
+				id, args = args[0], args[1:]
+			}
+			c, err := a.open(cmd.Context(), &in, args, true, showSensitive)
 			if err != nil {
 				return err
 			}
 			defer c.Close()
-			found, near, err := c.Find(cmd.Context(), id)
+			ids, err := a.chosen(cmd.Context(), c, &f, id)
 			if err != nil {
 				return err
-			}
-			switch {
-			case len(found) == 0:
-				return notFound(c, id, near)
-			case latest:
-				found = found[len(found)-1:]
-			case len(found) > 1 && !all:
-				return ambiguous(id, found)
-			}
-			var ids []string
-			for _, f := range found {
-				ids = append(ids, f.ID)
 			}
 			docs, err := c.Inspect(cmd.Context(), ids, showSensitive)
 			if err != nil {
 				return err
 			}
-			return a.print(out.path, func(w io.Writer) error {
-				switch {
-				case out.format.value == "table":
-					return pages(w, docs, a.width())
-				case out.format.value == "json" && all:
-					return render.JSON(w, docs)
-				}
-				return writeJSON(w, out.format.value, docs)
-			})
+			if f.used() { // the slowest first
+				slices.SortFunc(docs, func(x, y *inspect.Document) int {
+					return slices.Index(ids, x.Request.ID) - slices.Index(ids, y.Request.ID)
+				})
+			}
+			view := a.view(args)
+			view.Unfold = unfold
+			return a.showRequests(&out, view, docs, f.all || len(docs) > 1)
 		},
 	}
-	group(cmd, "Which requests", func(s *pflag.FlagSet) {
-		s.BoolVar(&all, "all", false, "each of several requests that fit")
-		s.BoolVar(&latest, "latest", false, "the last of several requests that fit")
-	})
+	f.register(cmd)
 	in.register(cmd)
-	out.register(cmd, "table", "json", "jsonl")
+	out.register(cmd, "table", "json", "jsonl", "csv", "markdown")
 	group(cmd, "Output", func(s *pflag.FlagSet) {
+		s.BoolVar(&unfold, "unfold", false, "every span in a row of its own, also of many alike under one parent")
 		s.BoolVar(&showSensitive, "show-sensitive", false, "values that may hold prompts and credentials too")
 	})
 	return cmd
 }
 
-// pages are documents one after the other.
-func pages(w io.Writer, docs []*inspect.Document, width int) error {
-	for i, d := range docs {
-		if i > 0 {
-			if _, err := io.WriteString(w, "\n"); err != nil {
+// showRequests prints requests, one page after the other; several for machines are an array.
+func (a *app) showRequests(out *outputFlags, view *render.View, docs []*inspect.Document, array bool) error {
+	if len(docs) == 1 && !(array && out.format.value == "json") {
+		return show(a, out, view.Inspect(docs[0]), docs)
+	}
+	return a.print(out.path, func(w io.Writer) error {
+		switch out.format.value {
+		case "json":
+			return render.JSON(w, docs)
+		case "jsonl":
+			return writeJSON(w, "jsonl", docs)
+		case "csv":
+			return usagef("csv is a table of one request, and %d were chosen: want jsonl", len(docs))
+		}
+		for i, d := range docs {
+			if i > 0 {
+				if _, err := io.WriteString(w, "\n"); err != nil {
+					return err
+				}
+			}
+			page := view.Inspect(d)
+			write := func(w io.Writer) error { return page.Text(w, a.style(out.path)) }
+			if out.format.value == "markdown" {
+				write = page.Markdown
+			}
+			if err := write(w); err != nil {
 				return err
 			}
 		}
-		if err := render.Inspect(d).Text(w, width); err != nil {
-			return err
-		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // notFound is the error of an id that no request has: with the ids that are nearest, or with what else was meant.
@@ -127,14 +138,14 @@ func notFound(c *analyze.Capture, id string, near []string) error {
 }
 
 // ambiguous is the error of an id that several requests have (R3.1).
-func ambiguous(id string, found []analyze.Found) error {
-	t := &render.Table{Columns: []render.Column{{Name: "request"}, {Name: "start"}, {Name: "duration", Kind: render.Time}, {Name: "loads"}}}
+func (a *app) ambiguous(id string, found []analyze.Found) error {
+	t := &render.Table{Columns: []render.Column{{Name: "request"}, {Name: "start"}, {Name: "ttft", Kind: render.Time}, {Name: "duration", Kind: render.Time}, {Name: "loads"}}}
 	for _, f := range found[:min(len(found), candidatesShown)] {
-		t.Add(render.Word(f.ID), render.Word(render.Instant(int64(f.Start), nil)), render.Of(f.Window), render.Word(f.Verdict.String()))
+		t.Add(render.Word(f.ID), render.Word(render.Instant(int64(f.Start), a.zone())), render.Known(f.TTFT), render.Of(f.Window), render.Word(f.Verdict.String()))
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%q fits %s: --all shows each, --latest the last\n", id, render.Plural(int64(len(found)), "request"))
-	if err := t.Text(&b, 0); err != nil {
+	if err := t.Text(&b, render.Style{}); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(found, func(f analyze.Found) bool { return f.Verdict != model.LoadNone }) {

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"runtime"
 
 	"github.com/spf13/cobra"
@@ -60,15 +59,10 @@ func newLCTInfo(a *app) *cobra.Command {
 				return err
 			}
 			d := recording.Build(good)
-			return a.print(out.path, func(w io.Writer) error {
-				if out.format.value == "table" {
-					return render.Recordings(d, each).Text(w, a.width())
-				}
-				return writeJSON(w, out.format.value, []*recording.Document{d})
-			})
+			return show(a, &out, render.Recordings(d, each), []*recording.Document{d})
 		},
 	}
-	out.register(cmd, "table", "json", "jsonl")
+	out.register(cmd, "table", "json", "jsonl", "csv", "markdown")
 	group(cmd, "Output", func(s *pflag.FlagSet) {
 		s.BoolVar(&each, "each", false, "of several recordings, show each in full too")
 	})

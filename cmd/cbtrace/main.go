@@ -17,14 +17,15 @@ func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
 // An app is one run of the program.
 type app struct {
-	stdin   io.Reader
-	stdout  *pipe
-	stderr  io.Writer
-	getenv  func(string) string
-	scratch scratch
-	quiet   bool
-	begun   bool // arguments and flags are right, the command runs
-	verdict int  // the exit status when all goes well
+	stdin    io.Reader
+	stdout   *pipe
+	stderr   io.Writer
+	getenv   func(string) string
+	scratch  scratch
+	quiet    bool
+	terminal terminalFlags
+	begun    bool // arguments and flags are right, the command runs
+	verdict  int  // the exit status when all goes well
 }
 
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {

@@ -1,13 +1,10 @@
 package main
 
 import (
-	"io"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/cbtrace/cbtrace/internal/analyze/report"
-	"github.com/cbtrace/cbtrace/internal/render"
 )
 
 func newMerge(a *app) *cobra.Command {
@@ -41,15 +38,11 @@ func newMerge(a *app) *cobra.Command {
 				}
 			}
 			d := sum.Merged(shards)
-			return a.print(out.path, func(w io.Writer) error {
-				if out.format.value == "table" {
-					return render.Merge(d).Text(w, a.width())
-				}
-				return writeJSON(w, out.format.value, []*report.MergeDocument{d})
-			})
+			view := a.view(args)
+			return show(a, &out, view.Merge(d), []*report.MergeDocument{d})
 		},
 	}
-	out.register(cmd, "table", "json", "jsonl")
+	out.register(cmd, "table", "json", "jsonl", "csv", "markdown")
 	group(cmd, "Output", func(s *pflag.FlagSet) {
 		s.StringVar(&save, "save", "", "save the merged report to `FILE` instead of printing it")
 	})

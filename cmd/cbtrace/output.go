@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -9,9 +10,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
-
-	"golang.org/x/term"
 
 	"github.com/cbtrace/cbtrace/internal/render"
 )
@@ -89,14 +89,44 @@ func writeJSON[D any](w io.Writer, format string, docs []D) error {
 	return render.JSON(w, docs)
 }
 
-// width is how many columns a line of standard output has; 0 when it is no terminal: then nothing is cut.
-func (a *app) width() int {
-	if f, ok := a.stdout.w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		if n, _, err := term.GetSize(int(f.Fd())); err == nil {
-			return max(n, 40)
+// show prints a page, or documents for machines, in the format that was asked for.
+func show[D any](a *app, out *outputFlags, page *render.Page, docs []D) error {
+	return a.print(out.path, func(w io.Writer) error {
+		switch format := out.format.value; {
+		case format == "json" || format == "jsonl":
+			return writeJSON(w, format, docs)
+		case out.table != "" || format == "csv":
+			t, err := tableOf(page, cmp.Or(out.table, page.Main))
+			switch {
+			case err != nil:
+				return err
+			case format == "csv":
+				return t.CSV(w)
+			case format == "markdown":
+				return t.Markdown(w)
+			}
+			return t.Text(w, a.style(out.path))
+		case format == "markdown":
+			return page.Markdown(w)
 		}
+		return page.Text(w, a.style(out.path))
+	})
+}
+
+// tableOf is the table of a name.
+func tableOf(page *render.Page, name string) (*render.Table, error) {
+	names := page.Tables()
+	if name == "" && len(names) > 0 {
+		name = names[0]
 	}
-	return 0
+	if t := page.Find(name); t != nil {
+		return t, nil
+	}
+	hint := ""
+	if near := nearest(name, names); near != "" {
+		hint = "; did you mean " + near + "?"
+	}
+	return nil, usagef("no table %q here: want one of %s%s", name, strings.Join(names, ", "), hint)
 }
 
 func buffered(w io.Writer, write func(io.Writer) error) error {

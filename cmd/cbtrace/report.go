@@ -2,7 +2,7 @@ package main
 
 import (
 	"errors"
-	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -18,6 +18,10 @@ func newReport(a *app) *cobra.Command {
 	var out outputFlags
 	var all bool
 	var save string
+	var slos slos
+	var by groupings
+	var bucket bucket
+	sort := choice{render.StageOrders[0], render.StageOrders}
 	method, per := choice{"nearest", []string{"nearest", "linear"}}, choice{"span", []string{"span", "request"}}
 	cmd := &cobra.Command{
 		Use:   "report [INPUT…]",
@@ -28,11 +32,14 @@ func newReport(a *app) *cobra.Command {
   cbtrace report --since -2h day.jsonl.gz             its last two hours
   cbtrace report --where '{ span.hit_rate < 0.3 }' traces/
                                                       requests for which the cache had little
+  cbtrace report --slo 'ttft<=800ms' --by prompt_tokens traces/
+                                                      who keeps an objective, long and short prompts apart
+  cbtrace report --bucket 10m --table trend traces/   since when it has been so
   cbtrace report --format json traces/ -o day.json    for machines (cbtrace schema report)
   cbtrace report --save day.cbr traces/               saved, for merge and gate
   cbtrace report day.cbr                              and printed again`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			opt := report.Options{All: all}
+			opt := report.Options{All: all, SLOs: slos, By: by, Bucket: time.Duration(bucket)}
 			if per.value == "request" {
 				opt.Per = report.PerRequest
 			}
@@ -52,21 +59,22 @@ func newReport(a *app) *cobra.Command {
 					return err
 				}
 			}
-			return a.print(out.path, func(w io.Writer) error {
-				if out.format.value == "table" {
-					return render.Report(d).Text(w, a.width())
-				}
-				return writeJSON(w, out.format.value, []*report.Document{d})
-			})
+			view := a.view(args)
+			view.Sort, view.Trend = sort.value, bucket > 0
+			return show(a, &out, view.Report(d), []*report.Document{d})
 		},
 	}
 	in.register(cmd)
 	group(cmd, "Statistics", func(s *pflag.FlagSet) {
 		s.BoolVar(&all, "all", false, "requests without a stage of the vocabulary too")
+		s.Var(&slos, "slo", "the share of requests that keep a bound on ttft, latency or decode_per_token, as 'ttft<=800ms'; several")
+		s.Var(&by, "by", "a row for each model, instance, hit_class, worker or prompt_tokens (in powers of two); several, parted by commas")
+		s.Var(&bucket, "bucket", "a row for each stretch of time of this length: "+bucketLengths)
+		s.Var(&sort, "sort", "the order of stages, largest first: by time on the path, by a column, or by name")
 		s.Var(&per, "per", "what a value of a stage's percentiles is: a span, or the time that its spans cover in a request")
 		s.Var(&method, "quantile-method", "how percentiles are taken: nearest rank, or linear between ranks")
 	})
-	out.register(cmd, "table", "json", "jsonl")
+	out.register(cmd, "table", "json", "jsonl", "csv", "markdown")
 	group(cmd, "Output", func(s *pflag.FlagSet) {
 		s.StringVar(&save, "save", "", "save the report to `FILE` too, for merge, diff, gate and report")
 	})
@@ -77,7 +85,7 @@ func newReport(a *app) *cobra.Command {
 func (a *app) makeReport(cmd *cobra.Command, in *captureFlags, args []string, opt report.Options) (*saved.Report, error) {
 	reports, rest := a.splitSaved(args)
 	if len(reports) > 0 {
-		if err := errors.Join(oneKind(reports, rest), onlySaved(cmd, reports[0], append(captureOnly, "per")...)); err != nil {
+		if err := errors.Join(oneKind(reports, rest), onlySaved(cmd, reports[0], append(captureOnly, "per", "slo", "by")...)); err != nil {
 			return nil, err
 		}
 		sum, _, err := a.mergeSaved(reports)
@@ -88,7 +96,7 @@ func (a *app) makeReport(cmd *cobra.Command, in *captureFlags, args []string, op
 		if !cmd.Flags().Changed("quantile-method") {
 			opt.Method = was.Method
 		}
-		sum.Aggregate.Show(opt.Method, opt.All || was.All)
+		sum.Aggregate.Show(opt.Method, opt.All || was.All, opt.Bucket)
 		return sum, a.judgeSaved(sum, in.strict)
 	}
 	c, err := a.open(cmd.Context(), in, args, false, false)

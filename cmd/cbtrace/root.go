@@ -26,8 +26,8 @@ func newRoot(a *app) *cobra.Command {
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		PersistentPreRun:  func(*cobra.Command, []string) { a.begun = true },
 	}
-	root.PersistentFlags().BoolVarP(&a.quiet, "quiet", "q", false, "no notes on stderr, only errors")
-	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { help(cmd, max(80, min(100, cmp.Or(a.width(), 100)))) })
+	a.terminal.register(root, &a.quiet)
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { help(cmd, max(80, min(100, cmp.Or(a.style("").Width, 100)))) })
 	root.SetHelpCommand(&cobra.Command{Use: "help [command]", Hidden: true, Args: cobra.ArbitraryArgs, RunE: func(cmd *cobra.Command, args []string) error {
 		target, rest, err := cmd.Root().Find(args)
 		if err != nil || len(rest) > 0 {

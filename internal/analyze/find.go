@@ -27,6 +27,7 @@ type Found struct {
 	ID, External string
 	Start        model.Time
 	Window       int64 // ns
+	TTFT         model.Opt
 	Verdict      model.Verdict
 	Match        Match
 }
@@ -86,7 +87,7 @@ func (c *Capture) Find(ctx context.Context, query string) (found []Found, near [
 		f := &workers[w]
 		return func(a *analyzer, row *model.Row) error {
 			if m := q.match(a.req); m != NoMatch {
-				f.found = append(f.found, Found{strings.Clone(row.ID), strings.Clone(row.External), row.Start, row.Window, row.Verdict, m})
+				f.found = append(f.found, Found{ID: row.ID, External: row.External, Start: row.Start, Window: row.Window, TTFT: row.TTFT, Verdict: row.Verdict, Match: m}.clone())
 			}
 			f.near(query, row.ID)
 			return nil

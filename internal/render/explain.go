@@ -1,6 +1,10 @@
 package render
 
-import "github.com/cbtrace/cbtrace/internal/analyze/finding"
+import (
+	"strings"
+
+	"github.com/cbtrace/cbtrace/internal/analyze/finding"
+)
 
 // An Explanation is the document of `cbtrace explain`: one finding.
 type Explanation struct {
@@ -19,9 +23,26 @@ func ExplanationOf(n int) Explanation {
 	return Explanation{"cbtrace.explain/v1", f.Code, f.Scope.String(), f.Severity.String(), f.Meaning, f.Detected, f.WhatToDo}
 }
 
-// Explain is findings as a page.
+// Explain is findings as a page: a few in full, more than that in a line each.
 func Explain(docs []Explanation) *Page {
-	p := &Page{}
+	p := &Page{Main: "findings"}
+	t := &Table{Name: "findings", Columns: []Column{{Name: "finding", Key: "code"}, {Name: "severity", Drop: 1}, {Name: "about", Key: "scope", Drop: 2}, {Name: "meaning", Shrink: true},
+		{Name: "detected", Hidden: true}, {Name: "what to do", Hidden: true}}}
+	for _, d := range docs {
+		t.Add(Word(d.Code), Word(d.Severity), Word(d.Scope), Word(d.Meaning), Word(d.Detected), Word(d.WhatToDo))
+	}
+	p.Data(t)
+	if len(docs) > explainedInFull {
+		for _, severity := range []string{"error", "warning", "note"} {
+			p.Title(strings.ToUpper(severity[:1]) + severity[1:] + "s")
+			for _, d := range docs {
+				if d.Severity == severity {
+					p.Item(Toned(Strong, d.Code) + ": " + d.Meaning)
+				}
+			}
+		}
+		return p
+	}
 	for _, d := range docs {
 		p.Title(d.Code + " (" + d.Severity + " about a " + d.Scope + ")")
 		p.Say(d.Meaning)
@@ -31,12 +52,5 @@ func Explain(docs []Explanation) *Page {
 	return p
 }
 
-// Findings is every finding in a line.
-func Findings() *Table {
-	t := &Table{Columns: []Column{{Name: "finding"}, {Name: "severity", Drop: 1}, {Name: "about", Drop: 2}, {Name: "meaning", Shrink: true}}}
-	for i := range finding.Registry {
-		f := &finding.Registry[i]
-		t.Add(Word(f.Code), Word(f.Severity.String()), Word(f.Scope.String()), Word(f.Meaning))
-	}
-	return t
-}
+// explainedInFull is how many findings are explained in full: the kinds of double loads, not the whole registry.
+const explainedInFull = 8

@@ -10,53 +10,84 @@ import (
 	"github.com/cbtrace/cbtrace/internal/model"
 )
 
-// Inspect is one request as a page: the answer first, then what it rests on.
-func Inspect(d *inspect.Document) *Page {
-	p := &Page{}
-	p.Say(answer(d))
-	inspectHeader(p, d)
-	p.Title("Spans")
-	p.Table(spanTable(d))
+// Inspect is one request as a page. It begins with the answers: where its time went and why, what the cache gave, the worst thing about it,
+// how far the numbers can be trusted, what to do next. What they rest on follows.
+func (v *View) Inspect(d *inspect.Document) *Page {
+	p := &Page{Main: "spans"}
+	v.inspectAnswers(p, d)
+	p.Title("Waterfall")
+	p.Table(v.spanTable(d))
+	if text := newFall(d).legend(); text != "" {
+		p.Say(text)
+	}
 	inspectPath(p, d)
 	inspectLookup(p, d)
 	inspectHits(p, d)
 	inspectLoads(p, d)
-	inspectTransfers(p, d)
+	inspectWork(p, d)
 	inspectFindings(p, d)
 	inspectClock(p, d)
-	inspectQuality(p, d)
+	inspectSources(p, d)
 	return p
 }
 
-// answer is one sentence or two: what held the request up, for how long, why, what it would save, and what the cache gave.
+// A pathPart is the part of a request by which it is judged: up to the first token where that is known (R4.28), else the window.
+type pathPart struct {
+	total  int64
+	stages []report.StageTime
+	bounds []report.BoundTime
+	words  string // " to the first token"
+}
+
+func judged(d *inspect.Document) pathPart {
+	c := &d.CriticalPath
+	if t := c.TTFT; t != nil && t.TotalNS > 0 {
+		return pathPart{t.TotalNS, t.ByStage, t.ByBound, " to the first token"}
+	}
+	return pathPart{c.TotalNS, c.ByStage, c.ByBound, ""}
+}
+
+// answer is a sentence or two: what held the request up, for how long, why, what it would save, and what the cache gave.
 func answer(d *inspect.Document) string {
-	var s strings.Builder
-	stages, total, first := d.CriticalPath.ByStage, d.CriticalPath.TotalNS, ""
-	if t := d.CriticalPath.TTFT; t != nil { // R4.28: of one request its own time decides
-		stages, total, first = t.ByStage, t.TotalNS, " to the first token"
+	part := judged(d)
+	if len(part.stages) == 0 {
+		return Escape(d.Request.ID) + " has no time that could be explained." + reuse(d)
 	}
-	switch {
-	case len(stages) == 0:
-		fmt.Fprintf(&s, "%s has no time that could be explained.", Escape(d.Request.ID))
-	default:
-		top := stages[0]
-		fmt.Fprintf(&s, "%s held %s%s", Escape(top.Stage), ofWhole(top.NS, total), first)
-		cause := boundOf(d, top.Stage, total)
-		if top.Stage == model.StageL2Load.String() && d.Blend.L2GBps.OK {
-			cause += ", " + Speed(d.Blend.L2GBps.V)
-		}
-		fmt.Fprintf(&s, " (%s)", cause)
-		if top.DragNS > 0 {
-			fmt.Fprintf(&s, "; without it at most %s less", Duration(top.DragNS))
-		}
-		s.WriteString(".")
+	top := part.stages[0]
+	most := ""
+	if atMost(d, top.Stage) {
+		most = "at most "
 	}
-	if h := d.Hits; h.EffectiveReuse.OK {
-		fmt.Fprintf(&s, " %s of %s tokens reused.", Percent(h.EffectiveReuse.V), Count(h.RequestedTokens.V))
-	} else if h.HitRate.OK {
-		fmt.Fprintf(&s, " %s of %s tokens found in the cache.", Percent(h.HitRate.V), Count(h.RequestedTokens.V))
+	cause := because(boundOf(d, top.Stage, part.total))
+	if top.Stage == model.StageL2Load.String() && d.Blend.L2GBps.OK {
+		cause += " at " + Speed(d.Blend.L2GBps.V)
 	}
-	return s.String()
+	s := fmt.Sprintf("%s held %s%s%s (%s)", Escape(top.Stage), most, ofWhole(top.NS, part.total), part.words, cause)
+	if top.DragNS > 0 {
+		s += fmt.Sprintf("; without it at most %s less", Duration(top.DragNS))
+	} else {
+		s += "; without it nothing less, for other work ran beside it"
+	}
+	return s + "." + reuse(d)
+}
+
+// atMost reports whether the time of a stage is only known from above: it ended some time before the poll that saw it (R7.2).
+func atMost(d *inspect.Document, stage string) bool {
+	if stage != model.StageSparsePrefetch.String() && stage != model.StageMPLookupPrefetch.String() {
+		return false
+	}
+	return slices.ContainsFunc(d.Lookup, func(l inspect.Lookup) bool { return l.Basis == model.InferredUpper.String() && l.L2LoadNS.V > 0 })
+}
+
+// reuse is what the cache gave, as a sentence with a blank in front.
+func reuse(d *inspect.Document) string {
+	switch h := &d.Hits; {
+	case h.EffectiveReuse.OK:
+		return fmt.Sprintf(" %s of %s tokens reused.", Percent(h.EffectiveReuse.V), Count(h.RequestedTokens.V))
+	case h.HitRate.OK:
+		return fmt.Sprintf(" %s of %s tokens found in the cache.", Percent(h.HitRate.V), Count(h.RequestedTokens.V))
+	}
+	return ""
 }
 
 // ofWhole is "50 of 90 ms", with both units where they differ.
@@ -84,285 +115,161 @@ func boundOf(d *inspect.Document, stage string, ns int64) string {
 	return best
 }
 
-func inspectHeader(p *Page, d *inspect.Document) {
-	r := d.Request
-	who := "request " + Escape(r.ID)
+func (v *View) inspectAnswers(p *Page, d *inspect.Document) {
+	p.Say(Toned(Strong, answer(d)))
+	r := &d.Request
+	who := Escape(r.ID)
 	if r.ExternalID != "" && r.ExternalID != r.ID {
 		who += ", for the client " + Escape(r.ExternalID)
 	}
-	p.Item(who + ", model " + Escape(r.Model))
-	var when []string
+	p.Fact("Request", who+"; model "+Escape(r.Model))
+	p.Fact("When", v.when(d))
+	part := judged(d)
+	p.Fact("Path", boundShares(part.bounds, part.total)+part.words)
+	p.Fact("Cache", cacheLine(d))
+	p.Fact("Worst", worstOf(d))
+	p.Fact("Trust", strings.Join(doubts(d), "; ")+".")
+	p.Fact("Source", sourceOf(d))
+	p.Fact("Next", v.nextOf(d))
+}
+
+// when is the window, what the engine says of its phases, and how many tokens there were.
+func (v *View) when(d *inspect.Document) string {
+	r := &d.Request
+	var text []string
 	if w := d.Window; w.StartUnixNS.OK {
-		text := Instant(w.StartUnixNS.V, nil) + ", " + Duration(w.DurationNS.V)
+		length := Duration(w.DurationNS.V)
 		if w.UncertaintyNS.V > 0 {
-			text += " ± " + Duration(w.UncertaintyNS.V)
+			length += " ± " + Duration(w.UncertaintyNS.V)
 		}
-		when = append(when, text)
+		text = append(text, Instant(w.StartUnixNS.V, v.Where)+" for "+length)
+	} else {
+		text = append(text, "at no known time")
 	}
 	for _, t := range []struct {
 		name string
 		ns   model.Opt
 	}{{"first token after", r.TTFTNS}, {"queue", r.QueueNS}, {"prefill", r.PrefillNS}, {"decode", r.DecodeNS}} {
 		if t.ns.OK {
-			when = append(when, t.name+" "+Duration(t.ns.V))
+			text = append(text, t.name+" "+Duration(t.ns.V))
 		}
 	}
 	if d.TailNS > 0 {
-		when = append(when, "background work goes on for "+Duration(d.TailNS))
-	}
-	if len(when) > 0 {
-		p.Item(strings.Join(when, ", "))
+		text = append(text, "background work for "+Duration(d.TailNS)+" after it")
 	}
 	if r.PromptTokens.OK {
-		p.Item(Count(r.PromptTokens.V) + " prompt tokens" + some(", %s completion tokens", r.CompletionTokens))
+		text = append(text, Count(r.PromptTokens.V)+" prompt tokens"+some(" and %s completion tokens", r.CompletionTokens))
 	}
+	return strings.Join(text, ", ")
 }
 
-const (
-	barWidth = 24
-	maxDepth = 20 // of indentation
-)
-
-// spanTable is the tree, each span with a bar over the window: full where it is on the path, light where it only runs.
-func spanTable(d *inspect.Document) *Table {
-	t := &Table{Columns: []Column{{Name: "span", Shrink: true}, {Name: "", Drop: 5}, {Name: "start", Kind: Time}, {Name: "duration", Kind: Time}, {Name: "on path", Kind: Time},
-		{Name: "self", Kind: Time, Drop: 2}, {Name: "process", Shrink: true, Drop: 3}, {Name: "flags", Shrink: true, Drop: 1}, {Name: "from", Shrink: true, Drop: 4}}}
-	segments := map[string][]*inspect.Segment{}
-	for i := range d.CriticalPath.Segments {
-		g := &d.CriticalPath.Segments[i]
-		segments[g.Span] = append(segments[g.Span], g)
+// boundShares are the bounds of a path with their shares, those below 1 % left out.
+func boundShares(bounds []report.BoundTime, total int64) string {
+	if total <= 0 {
+		return "none"
 	}
-	for _, n := range treeOrder(d.Spans) {
-		s := &d.Spans[n.span]
-		name := strings.Repeat("  ", min(n.depth, maxDepth)) + s.Stage
-		if n.depth > maxDepth {
-			name = fmt.Sprintf("%s(%d) %s", strings.Repeat("  ", maxDepth), n.depth, s.Stage)
+	var text []string
+	for _, b := range bounds {
+		if share := float64(b.NS) / float64(total); share >= 0.01 || len(text) == 0 {
+			text = append(text, b.Bound+" "+Percent(share))
 		}
-		from := ""
-		if len(s.Sources) > 0 {
-			from = place(&s.Sources[0])
-		}
-		flags := s.Flags
-		if s.Edge == "adopted" {
-			flags = append([]string{s.Edge}, flags...)
-		}
-		t.Add(Word(name), Word(bar(s, segments[s.ID], d.Window.DurationNS.V)), Known(s.StartNS), Known(s.DurationNS), Known(s.CriticalNS), Known(s.SelfNS), Word(s.Process), Word(strings.Join(flags, " ")), Word(from))
 	}
-	return t
+	return strings.Join(text, ", ")
 }
 
-func place(s *inspect.Source) string {
+// cacheLine says what was asked for, found and loaded.
+func cacheLine(d *inspect.Document) string {
+	h := &d.Hits
+	var text []string
 	switch {
-	case s.Line != nil:
-		return fmt.Sprintf("%s:%d", s.File, *s.Line)
-	case s.Offset != nil:
-		return fmt.Sprintf("%s@%d", s.File, *s.Offset)
+	case h.RequestedTokens.OK && h.HitTokens.OK && h.RequestedTokens.V > 0:
+		text = append(text, fmt.Sprintf("%s of %s tokens found (%s)", Count(h.HitTokens.V), Count(h.RequestedTokens.V), optPercent(h.HitRate)))
+	case h.RequestedTokens.OK && h.RequestedTokens.V == 0:
+		text = append(text, "asked for no tokens")
+	case len(d.Lookup) == 0:
+		text = append(text, "no lookup recorded")
+	default:
+		text = append(text, "the lookup says no numbers")
 	}
-	return s.File
-}
-
-type treeNode struct{ span, depth int }
-
-// treeOrder lists spans so that children follow their parent, each span once. Spans whose parent is not there come last.
-func treeOrder(spans []inspect.Span) []treeNode {
-	first, kids := map[string]int{}, map[string][]int{}
-	for i := range spans {
-		if _, ok := first[spans[i].ID]; !ok {
-			first[spans[i].ID] = i
-		}
+	switch {
+	case h.WrittenTokens.OK && h.WrittenTokens.V == h.HitTokens.V && h.HitTokens.V > 0:
+		text = append(text, "all of them loaded")
+	case h.WrittenTokens.OK && h.HitTokens.V > 0:
+		text = append(text, Count(h.WrittenTokens.V)+" loaded")
+	case h.HitTokens.V > 0:
+		text = append(text, "no load recorded")
 	}
-	var stack []treeNode
-	for i := len(spans) - 1; i >= 0; i-- {
-		parent, ok := first[spans[i].Parent]
-		if spans[i].Parent == "" || !ok || parent == i {
-			stack = append(stack, treeNode{i, 0})
-			continue
-		}
-		kids[spans[i].Parent] = append(kids[spans[i].Parent], i)
+	if d.Loads.Verdict != "" && d.Loads.Verdict != model.LoadNone.String() {
+		text = append(text, "loaded twice: "+verdictWords(d.Loads.Verdict))
 	}
-	out, seen := make([]treeNode, 0, len(spans)), make([]bool, len(spans))
-	visit := func() {
-		for len(stack) > 0 {
-			n := stack[len(stack)-1]
-			stack = stack[:len(stack)-1]
-			if seen[n.span] {
-				continue
-			}
-			seen[n.span] = true
-			out = append(out, n)
-			if id := spans[n.span].ID; first[id] == n.span {
-				for _, k := range kids[id] {
-					stack = append(stack, treeNode{k, n.depth + 1})
-				}
-			}
-		}
-	}
-	slices.SortStableFunc(stack, func(a, b treeNode) int { return rootRank(&spans[a.span]) - rootRank(&spans[b.span]) })
-	visit()
-	for i := range spans {
-		if !seen[i] {
-			stack = append(stack, treeNode{i, 0})
-			visit()
-		}
-	}
-	return out
-}
-
-// rootRank makes the root come off the stack first.
-func rootRank(s *inspect.Span) int {
-	if s.Edge == "root" {
-		return 1
-	}
-	return 0
-}
-
-// bar draws a span over the window, total ns long, and on it the segments of the path that it holds.
-func bar(s *inspect.Span, path []*inspect.Segment, total int64) string {
-	if total <= 0 || !s.StartNS.OK {
-		return ""
-	}
-	cells := slices.Repeat([]rune{' '}, barWidth)
-	draw := func(start, length int64, r rune) {
-		lo, hi := barCell(start, total), barCell(start+length-1, total)
-		for i := max(lo, 0); i <= min(hi, barWidth-1); i++ {
-			cells[i] = r
-		}
-	}
-	draw(s.StartNS.V, max(s.DurationNS.V, 1), '─')
-	for _, g := range path {
-		if g.Stage == s.Stage {
-			draw(g.StartNS, g.DurationNS, '█')
-		}
-	}
-	return strings.TrimRight(string(cells), " ")
-}
-
-func barCell(at, total int64) int {
-	return int(float64(at) / float64(total) * barWidth)
-}
-
-func inspectPath(p *Page, d *inspect.Document) {
-	p.Title("Critical path")
-	c := &d.CriticalPath
-	if len(c.ByStage) == 0 {
-		p.Say("No path: nothing in this request has a length.")
-		return
-	}
-	stages := func(rows []report.StageTime, total int64) *Table {
-		t := &Table{Columns: []Column{{Name: "stage", Shrink: true}, {Name: "time", Kind: Time}, {Name: "share", Kind: Share}, {Name: "saves at most", Kind: Time}, {Name: "bound by"}}}
-		for _, s := range rows {
-			t.Add(Word(s.Stage), Of(s.NS), KnownFloat(s.Share), Of(s.DragNS), Word(boundOf(d, s.Stage, total)))
-		}
-		return t
-	}
-	bounds := func(rows []report.BoundTime, total int64) {
-		var text []string
-		for _, b := range rows {
-			text = append(text, fmt.Sprintf("%s %s", b.Bound, Percent(float64(b.NS)/float64(total))))
-		}
-		p.Say(strings.Join(text, ", "))
-	}
-	if c.TTFT != nil && c.TTFT.TotalNS > 0 {
-		p.Say(fmt.Sprintf("To the first token, %s:", Duration(c.TTFT.TotalNS)))
-		p.Table(stages(c.TTFT.ByStage, c.TTFT.TotalNS))
-		bounds(c.TTFT.ByBound, c.TTFT.TotalNS)
-		p.Say(fmt.Sprintf("The whole window, %s:", Duration(c.TotalNS)))
-	}
-	p.Table(stages(c.ByStage, c.TotalNS))
-	bounds(c.ByBound, c.TotalNS)
-}
-
-func inspectLookup(p *Page, d *inspect.Document) {
-	p.Title("Lookup")
-	t := &Table{Columns: []Column{{Name: "rpc", Kind: Time}, {Name: "submit", Kind: Time}, {Name: "l2_load", Kind: Time}, {Name: "server_other", Kind: Time}, {Name: "poll_wait", Kind: Time},
-		{Name: "server", Kind: Time, Drop: 1}, {Name: "wait", Kind: Time, Drop: 1}, {Name: "polls", Kind: Tally, Drop: 2}, {Name: "late", Kind: Time, Drop: 3}, {Name: "basis"}}}
-	for _, l := range d.Lookup {
-		t.Add(Known(l.RPCNS), Known(l.SubmitNS), Known(l.L2LoadNS), Known(l.ServerOtherNS), Known(l.PollWaitNS), Known(l.ServerNS), Known(l.WaitNS), Known(l.NPolls), Known(l.OvershootNS),
-			Word(l.Basis))
-	}
-	p.Table(t)
-	for _, l := range d.Lookup {
-		if l.Basis == model.InferredUpper.String() && l.L2LoadNS.OK {
-			text := "l2_load is at most " + Duration(l.L2LoadNS.V)
-			if l.L2LoadMinNS.OK {
-				text += ", at least " + Duration(l.L2LoadMinNS.V)
-			}
-			p.Say(text + ": its end is only known from the poll that saw it.")
-		}
-	}
-}
-
-func inspectHits(p *Page, d *inspect.Document) {
-	h := d.Hits
-	if !h.RequestedTokens.OK && h.EarlyExitReason == "" {
-		return
-	}
-	p.Title("Hits")
-	t := &Table{Columns: []Column{{Name: "tokens"}, {Name: "", Kind: Tally}, {Name: "of requested", Kind: Share}}}
-	for _, r := range []struct {
-		name string
-		n    model.Opt
-	}{{"prefix", h.PrefixTokens}, {"segmented prefix", h.SegmentedPrefixTokens}, {"non-prefix", h.NonPrefixTokens}, {"L1", h.L1Tokens}, {"L2", h.L2Tokens},
-		{"not found", model.Opt{V: h.RequestedTokens.V - h.HitTokens.V, OK: h.RequestedTokens.OK && h.HitTokens.OK}}, {"requested", h.RequestedTokens},
-		{"loaded", h.WrittenTokens}, {"shortfall (found, not loaded)", h.ShortfallTokens}} {
-		if r.n.OK {
-			t.Add(Word(r.name), Known(r.n), shareOf(r.n.V, h.RequestedTokens.V))
-		}
-	}
-	p.Table(t)
 	if h.EarlyExitReason != "" {
-		p.Say("The lookup ended before it searched: " + Escape(h.EarlyExitReason))
+		text = append(text, "the lookup ended before it searched: "+Escape(h.EarlyExitReason))
 	}
+	return strings.Join(text, ", ")
 }
 
-func inspectLoads(p *Page, d *inspect.Document) {
-	l := d.Loads
-	if len(l.Passes) == 0 {
-		return
+// verdictWords are a verdict on several loads in words.
+func verdictWords(verdict string) string {
+	if text := map[string]string{"partial_then_full": "a part, then the rest (expected)", "noop_then_full": "nothing, then all (expected)", "repeat": "the same tokens again (waste)",
+		"many": "three times or more", "double_unknown": "nothing says why"}[verdict]; text != "" {
+		return text
 	}
-	p.Title("Loads")
-	text := fmt.Sprintf("%s in %s", Plural(int64(len(l.Passes)), "load"), Plural(int64(l.Attempts), "attempt"))
-	if l.Verdict != model.LoadNone.String() {
-		text += ": " + l.Verdict
-	}
-	p.Say(text + some(", %s tokens written for nothing", l.WastedTokens))
-	t := &Table{Columns: []Column{{Name: "attempt", Kind: Tally}, {Name: "worker"}, {Name: "start", Kind: Time}, {Name: "duration", Kind: Time}, {Name: "tokens", Kind: Tally}}}
-	for _, s := range l.Passes {
-		t.Add(Of(s.Attempt), Word(s.Worker), Of(s.StartNS), Of(s.DurationNS), Known(s.WrittenTokens))
-	}
-	p.Table(t)
+	return Escape(verdict)
 }
 
-func inspectTransfers(p *Page, d *inspect.Document) {
-	p.Title("Transfers")
-	t := &Table{Columns: []Column{{Name: "of"}, {Name: "kernel", Kind: Time}, {Name: "staging", Kind: Time}, {Name: "idle", Kind: Time}, {Name: "moved", Kind: Amount}, {Name: "staging", Kind: Rate}}}
-	stage := map[string]string{}
-	for i := range d.Spans {
-		stage[d.Spans[i].ID] = d.Spans[i].Stage
-	}
-	for _, x := range d.Transfers {
-		t.Add(Word(stage[x.Parent]), Of(x.KernelNS), Of(x.StagingNS), Of(x.IdleNS), Of(x.Bytes), KnownFloat(x.StagingGBps))
-	}
-	p.Table(t)
+// severityTone is how a severity is shown.
+func severityTone(severity string) Tone {
+	return map[string]Tone{"error": Bad, "warning": Warn}[severity]
 }
 
-func inspectFindings(p *Page, d *inspect.Document) {
-	p.Title("Findings")
-	for _, f := range d.Findings {
-		p.Item(fmt.Sprintf("%s %s: %s", f.Severity, Escape(f.Code), Escape(f.Message)))
+// worstOf is the worst finding.
+func worstOf(d *inspect.Document) string {
+	if len(d.Findings) == 0 {
+		return "nothing found"
 	}
+	f := &d.Findings[0]
+	text := Toned(severityTone(f.Severity), f.Severity) + " " + Escape(f.Code) + ": " + Escape(f.Message)
+	if n := len(d.Findings) - 1; n > 0 {
+		text += fmt.Sprintf(" (%d more below)", n)
+	}
+	return text
 }
 
-func inspectClock(p *Page, d *inspect.Document) {
-	p.Title("Clocks")
-	p.Table(clockTable(d.Clock))
+// sourceOf is where the numbers of the first sentence were read.
+func sourceOf(d *inspect.Document) string {
+	var text []string
+	add := func(what string, is func(s *inspect.Span) bool) {
+		for i := range d.Spans {
+			if s := &d.Spans[i]; len(s.Sources) > 0 && is(s) {
+				text = append(text, what+" "+Escape(place(&s.Sources[0])))
+				return
+			}
+		}
+	}
+	if part := judged(d); len(part.stages) > 0 {
+		top := part.stages[0].Stage
+		longest := int64(-1)
+		for i := range d.Spans {
+			if s := &d.Spans[i]; s.Stage == top {
+				longest = max(longest, s.CriticalNS.V)
+			}
+		}
+		add(Escape(top), func(s *inspect.Span) bool { return s.Stage == top && s.CriticalNS.V == longest })
+	}
+	if d.CriticalPath.TTFT != nil {
+		add("first token", func(s *inspect.Span) bool { return s.Stage == model.StageLLMRequest.String() })
+	}
+	if d.Hits.HitTokens.OK {
+		add("hits", func(s *inspect.Span) bool { return s.Attributes["hit_tokens"] != nil })
+	}
+	return strings.Join(text, ", ")
 }
 
-func inspectQuality(p *Page, d *inspect.Document) {
-	p.Title("Records")
-	q := &d.Quality
-	p.Say(fmt.Sprintf("%s and %s.", Plural(q.SpansRead, "span"), Plural(q.RecordsRead, "other record")))
-	qualityItems(p, []counted{{q.Duplicated, "exact copies dropped"}, {q.Conflicting, "ids repeated with other content"}, {q.Orphaned, "spans whose parent is missing"},
-		{q.Adopted, "spans whose parent was inferred"}, {q.Clipped, "spans cut to their parent"}, {q.Outside, "spans outside their parent"}, {q.Cycles, "rings of parents cut"},
-		{q.Negative, "spans that end before they start"}, {q.Untimed, "spans without a time"}, {q.Open, "spans without an end"}, {q.UnknownStages, "spans with unknown names"}})
+// nextOf are the commands that lead on.
+func (v *View) nextOf(d *inspect.Document) string {
+	if len(d.Findings) > 0 && d.Findings[0].Severity != "note" {
+		code := d.Findings[0].Code
+		return v.bare("explain", code) + " (what it means)\n" + v.command("inspect", "--finding", code, "--all") + " (others like it)"
+	}
+	return v.command("report") + " (is it usual?)"
 }

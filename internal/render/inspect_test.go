@@ -1,6 +1,7 @@
 package render
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,10 +13,10 @@ func ptr(n int64) *int64 { return &n }
 
 func lookupDocument() *inspect.Document {
 	span := func(id, parent, edge, stage string, start, ms, critical int64) inspect.Span {
-		return inspect.Span{ID: id, Parent: parent, Edge: edge, Stage: stage, Name: stage, Process: "p-" + id, StartNS: opt(start * 1e6), DurationNS: opt(ms * 1e6), CriticalNS: opt(critical * 1e6),
+		return inspect.Span{ID: id, Parent: parent, Edge: edge, Stage: stage, Name: stage, Class: "work", Process: "p-" + id, StartNS: opt(start * 1e6), DurationNS: opt(ms * 1e6), CriticalNS: opt(critical * 1e6),
 			SelfNS: opt(0), Flags: []string{}, Sources: []inspect.Source{{File: "a.jsonl", Line: ptr(7)}}}
 	}
-	return &inspect.Document{
+	d := &inspect.Document{
 		Request: inspect.Request{ID: "chatcmpl-1-0a1b2c3d", ExternalID: "chatcmpl-1", Model: "m", RootStage: "llm_request", TTFTNS: opt(90e6), PromptTokens: opt(2048)},
 		Window:  inspect.Window{StartUnixNS: opt(1_764_432_000_000_000_000), DurationNS: opt(240e6)},
 		Spans: []inspect.Span{
@@ -33,28 +34,44 @@ func lookupDocument() *inspect.Document {
 		Hits:     inspect.Hits{RequestedTokens: opt(2048), HitTokens: opt(1280), HitRate: share(0.625), EffectiveReuse: share(0.625), WrittenTokens: opt(1280), PrefixTokens: opt(1280), Class: "partial"},
 		Loads:    inspect.Loads{Attempts: 1, Verdict: "repeat", WastedTokens: opt(1280), Passes: []inspect.Pass{{Attempt: 1, Worker: "0", DurationNS: 5e6, WrittenTokens: opt(1280)}, {Attempt: 1, Worker: "0", DurationNS: 5e6, WrittenTokens: opt(1280)}}},
 		Blend:    inspect.Blend{L2GBps: share(1.9)},
-		Findings: []inspect.Finding{{Code: "double_start_load_kv.repeat", Severity: "warning", Message: "tokens were written twice"}},
+		Findings: []inspect.Finding{{Code: "double_start_load_kv.repeat", Severity: "warning", Message: "tokens were written twice", Spans: []string{"w"}}},
 		Quality:  inspect.Quality{SpansRead: 4, Adopted: 1},
 	}
+	d.Spans[2].Class = "point"
+	return d
 }
 
 func TestInspect(t *testing.T) {
-	got := text(t, Inspect(lookupDocument()), 0)
+	v := View{Inputs: []string{"a day/"}}
+	got := text(t, v.Inspect(lookupDocument()), 0)
 	for _, want := range []string{
-		"cb.l2_load held 50 of 90 ms to the first token (l2_io, 1.9 GB/s); without it at most 48 ms less. 62 % of 2,048 tokens reused.\n",
-		"  request chatcmpl-1-0a1b2c3d, for the client chatcmpl-1, model m\n",
-		"  2025-11-29T16:00:00.000Z, 240 ms, first token after 90 ms\n",
-		"span                                                  start ms  duration ms  on path ms  self ms  process  flags    from\n" +
-			"llm_request                 ─────────███████████████         0          240         150        0  p-r               a.jsonl:7\n" +
-			"  cb.lookup.rpc             ██─────██                        0           90          40        0  p-l               a.jsonl:7\n" +
-			"    cb.l2_load                █████                         20           50          50        0  p-w               a.jsonl:7\n" +
-			"cb.fingerprints.registered   ─                              10            0           0        0  p-x      adopted  a.jsonl:7\n",
-		"To the first token, 90 ms:\n\nstage          time ms  share %  saves at most ms  bound by\ncb.l2_load          50     55.6                48  l2_io\n",
-		"\nl2_io 56 %, poll 22 %, rpc 22 %\n",
-		"l2_load is at most 50 ms, at least 41 ms",
-		"not found    768            37.5\n",
-		"2 loads in 1 attempt: repeat, 1,280 tokens written for nothing\n",
-		"  warning double_start_load_kv.repeat: tokens were written twice\n",
+		"cb.l2_load held 50 of 90 ms to the first token (l2_io: reading from L2 at 1.9 GB/s); without it at most 48 ms less. 62 % of 2,048 tokens reused.\n",
+		"  Request  chatcmpl-1-0a1b2c3d, for the client chatcmpl-1; model m\n",
+		"  When     2025-11-29T16:00:00.000Z for 240 ms, first token after 90 ms, 2,048 prompt tokens\n",
+		"  Path     l2_io 56 %, poll 22 %, rpc 22 % to the first token\n",
+		"  Cache    1,280 of 2,048 tokens found (62 %), all of them loaded, loaded twice: the same tokens again (waste)\n",
+		"  Worst    warning double_start_load_kv.repeat: tokens were written twice\n",
+		"  Trust    l2_load is an upper bound; ",
+		"  Source   cb.l2_load a.jsonl:7, first token a.jsonl:7\n",
+		"  Next     cbtrace explain double_start_load_kv.repeat (what it means)\n" +
+			"           cbtrace inspect --finding double_start_load_kv.repeat --all 'a day/' (others like it)\n",
+		"span                        window                    start ms  duration ms  on path ms  self ms  note   process  from\n" +
+			"llm_request                 ─────────███████████████         0          240         150        0         p-r      a.jsonl:7\n" +
+			"  cb.lookup.rpc             ██─────██                        0           90          40        0         p-l      a.jsonl:7\n" +
+			"    cb.l2_load                █████                         20           50          50        0         p-w      a.jsonl:7\n" +
+			"cb.fingerprints.registered   |                              10            –           –        –  point  p-x      a.jsonl:7\n",
+		"█ holds the path, ─ on the path by a child, | a moment\n",
+		"90 ms to the first token, 240 ms in all.\n\n" +
+			"stage          bound by  to first token ms     %  saves ≤ ms  window ms     %\n" +
+			"cb.l2_load     l2_io                    50  55.6          48         50  20.8\n" +
+			"cb.lookup.rpc  poll                     40  44.4           0         40  16.7\n" +
+			"llm_request    decode                    –   –             –        150  62.5\n",
+		"rpc ms  = submit ms  + l2_load ms  + server_other ms  + poll_wait ms  polls  basis\n" +
+			"    90            0           ≤50                  0              40      9  upper bound\n",
+		"l2_load is at most 50 ms and at least 41 ms",
+		"+ not found    768   37.5  ■■■■■■■■■\n= requested  2,048  100.0  ■■■■■■■■■■■■■■■■■■■■■■■■\n",
+		"2 passes in 1 attempt: repeat, the same tokens again (waste); 1,280 tokens written for nothing.\n",
+		"  warning double_start_load_kv.repeat: tokens were written twice (a.jsonl:7)\n",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q", want)
@@ -62,6 +79,47 @@ func TestInspect(t *testing.T) {
 	}
 	if t.Failed() {
 		t.Log(got)
+	}
+	for line := range strings.Lines(text(t, v.Inspect(lookupDocument()), 80)) {
+		if n := columns(strings.TrimSuffix(line, "\n")); n > 80 && !strings.Contains(line, "cbtrace inspect") { // a command stays whole
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+}
+
+// Many siblings of a stage become one row, with what is below them; three stay.
+func TestWaterfallFolds(t *testing.T) {
+	d := &inspect.Document{Window: inspect.Window{StartUnixNS: opt(0), DurationNS: opt(100e6)}}
+	add := func(id, parent, stage string, start, ms int64) {
+		d.Spans = append(d.Spans, inspect.Span{ID: id, Parent: parent, Stage: stage, Class: "work", StartNS: opt(start * 1e6), DurationNS: opt(ms * 1e6), SelfNS: opt(ms * 1e6), CriticalNS: opt(0)})
+	}
+	add("r", "", "cb.request", 0, 100)
+	for i := range int64(4) {
+		id := string(rune('a' + i))
+		add(id, "r", "cb.retrieve", 20*i, 10)
+		add(id+id, id, "cb.scatter", 20*i, 5)
+	}
+	for i := range int64(3) {
+		add(string(rune('x'+i)), "r", "cb.check", 90+2*i, 1)
+	}
+	rows := func(v View) (names []string) {
+		for _, row := range v.spanTable(d).Rows {
+			names = append(names, row[0].text)
+		}
+		return names
+	}
+	if got, want := rows(View{}), []string{"cb.request", "  cb.retrieve ×4", "    cb.scatter ×4", "  cb.check", "  cb.check", "  cb.check"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := rows(View{Unfold: true}); len(got) != 12 {
+		t.Errorf("unfolded: %q", got)
+	}
+	folded := (&View{}).spanTable(d).Rows[1]
+	if folded[2].v != 0 || folded[3].v != 40e6 {
+		t.Errorf("start %v, duration %v: want the first start and the sum", folded[2].v, folded[3].v)
+	}
+	if got, want := drawBar(folded[1].bar, 10), "\x03·\x0f \x03·\x0f \x03·\x0f \x03·\x0f"; strings.TrimSpace(got) != want {
+		t.Errorf("bar %q, want %q", got, want)
 	}
 }
 
@@ -78,7 +136,7 @@ func TestTreeOrder(t *testing.T) {
 }
 
 func TestInspectOfNothing(t *testing.T) {
-	got := text(t, Inspect(&inspect.Document{Request: inspect.Request{ID: "x\x1b", Key: "id", Model: "unknown"}}), 80)
+	got := text(t, (&View{}).Inspect(&inspect.Document{Request: inspect.Request{ID: "x\x1b", Key: "id", Model: "unknown"}}), 80)
 	if !strings.Contains(got, `x\x1b has no time that could be explained.`) || !strings.Contains(got, "No path") {
 		t.Error(got)
 	}

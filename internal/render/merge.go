@@ -3,8 +3,8 @@ package render
 import "github.com/cbtrace/cbtrace/internal/analyze/report"
 
 // Merge is the report of merged shards as a page: the shards first.
-func Merge(d *report.MergeDocument) *Page {
-	p := &Page{}
+func (v *View) Merge(d *report.MergeDocument) *Page {
+	p := &Page{Main: "stages"}
 	p.Title("Shards")
 	t := &Table{Columns: []Column{{Name: "file"}, {Name: "requests", Kind: Tally}}}
 	for _, s := range d.Shards {
@@ -18,6 +18,6 @@ func Merge(d *report.MergeDocument) *Page {
 		p.Say("Clocks estimated per shard.")
 	}
 	p.Title("All")
-	p.parts = append(p.parts, Report(&d.Document).parts...)
+	p.parts = append(p.parts, v.Report(&d.Document).parts...)
 	return p
 }

@@ -1,21 +1,28 @@
 package render
 
 import (
+	"fmt"
 	"io"
 	"strings"
-
-	"github.com/clipperhouse/displaywidth"
 )
 
 // A Page is what a command prints for a person: sentences and tables, under titles. The zero value is empty.
-type Page struct{ parts []part }
+type Page struct {
+	Main  string // the table that CSV is of, unless another one is asked for
+	parts []part
+}
 
 type part struct {
 	title string
 	text  string // a paragraph
+	label string // of a fact
 	item  bool   // of a list: set in, lines after the first deeper
 	table *Table
+	data  bool // a table that is only shown when it is asked for
 }
+
+// silent reports whether a part is not shown.
+func (p *part) silent() bool { return p.data || p.table != nil && len(p.table.Rows) == 0 }
 
 // Title begins a section. A section in which nothing follows is left out.
 func (p *Page) Title(s string) { p.parts = append(p.parts, part{title: s}) }
@@ -26,43 +33,144 @@ func (p *Page) Say(s string) { p.parts = append(p.parts, part{text: s}) }
 // Item adds an entry of a list.
 func (p *Page) Item(s string) { p.parts = append(p.parts, part{text: s, item: true}) }
 
-// Table adds a table; one without rows is left out.
-func (p *Page) Table(t *Table) {
-	if len(t.Rows) > 0 {
-		p.parts = append(p.parts, part{table: t})
+// Fact adds lines behind a label; nothing where there is no text.
+func (p *Page) Fact(label, s string) {
+	if s != "" {
+		p.parts = append(p.parts, part{text: s, label: label, item: true})
 	}
 }
 
-// Text writes the page for a terminal. width 0 is as wide as it comes.
-func (p *Page) Text(w io.Writer, width int) error {
+// Table adds a table; one without rows is not shown.
+func (p *Page) Table(t *Table) { p.parts = append(p.parts, part{table: t}) }
+
+// Data adds a table that is only shown when it is asked for by its name.
+func (p *Page) Data(t *Table) { p.parts = append(p.parts, part{table: t, data: true}) }
+
+// labelWidth is how many columns the labels of facts take.
+const labelWidth = 9
+
+// Text writes the page for a terminal.
+func (p *Page) Text(w io.Writer, s Style) error {
+	k := &ink{w: w, color: s.Color}
 	var before *part
 	for i := range p.parts {
 		now := &p.parts[i]
-		if now.title != "" && (i+1 == len(p.parts) || p.parts[i+1].title != "") {
+		if now.silent() || p.emptyTitle(i) {
 			continue
 		}
-		text := now.title + "\n"
+		text := Toned(Strong, s.plain(now.title)) + "\n"
 		switch {
+		case now.label != "":
+			lead := "  " + now.label + strings.Repeat(" ", max(1, labelWidth-columns(now.label)))
+			text = ""
+			for line := range strings.SplitSeq(now.text, "\n") {
+				text += wrap(s.plain(line), s.Width, Toned(Strong, lead), strings.Repeat(" ", columns(lead)))
+				lead = strings.Repeat(" ", columns(lead))
+			}
 		case now.item:
-			text = wrap(now.text, width, "  ", "    ")
+			text = wrap(s.plain(now.text), s.Width, "  ", "    ")
 		case now.title == "":
-			text = wrap(now.text, width, "", "")
+			text = wrap(s.plain(now.text), s.Width, "", "")
 		}
-		if before != nil && (now.title != "" || before.table != nil || before.title == "" && !now.item) {
+		if before != nil && (now.title != "" || before.table != nil || before.title == "" && !(now.item && before.item)) {
 			text = "\n" + text
 		}
 		if now.table != nil {
 			text = strings.TrimSuffix(text, "\n")
 		}
-		if _, err := io.WriteString(w, text); err != nil {
+		if _, err := io.WriteString(k, text); err != nil {
 			return err
 		}
 		if now.table != nil {
-			if err := now.table.Text(w, width); err != nil {
+			if err := now.table.write(k, s); err != nil {
 				return err
 			}
 		}
 		before = now
+	}
+	return nil
+}
+
+// emptyTitle reports whether a part is a title under which nothing is shown.
+func (p *Page) emptyTitle(i int) bool {
+	if p.parts[i].title == "" {
+		return false
+	}
+	for i++; i < len(p.parts) && p.parts[i].silent(); i++ {
+	}
+	return i == len(p.parts) || p.parts[i].title != ""
+}
+
+// Markdown writes the page for a ticket or a comment.
+func (p *Page) Markdown(w io.Writer) error {
+	k := &ink{w: w}
+	var before *part
+	for i := range p.parts {
+		now := &p.parts[i]
+		if now.silent() || p.emptyTitle(i) {
+			continue
+		}
+		text := markdown(now.text) + "\n"
+		switch {
+		case now.title != "":
+			text = "### " + markdown(now.title) + "\n"
+		case now.label != "":
+			text = "- **" + markdown(now.label) + "** " + strings.ReplaceAll(text[:len(text)-1], "\n", "<br>") + "\n"
+		case now.item:
+			text = "- " + text
+		}
+		if before != nil && !(now.item && before.item) {
+			text = "\n" + text
+		}
+		if now.table != nil {
+			text = strings.TrimSuffix(text, "\n")
+		}
+		if _, err := io.WriteString(k, text); err != nil {
+			return err
+		}
+		if now.table != nil {
+			if err := now.table.Markdown(k); err != nil {
+				return err
+			}
+		}
+		before = now
+	}
+	return nil
+}
+
+// Tables are the names of the tables of the page, in their order.
+func (p *Page) Tables() []string {
+	var names []string
+	seen, title := map[string]int{}, ""
+	for i := range p.parts {
+		switch now := &p.parts[i]; {
+		case now.title != "":
+			title = now.title
+		case now.table != nil:
+			name := now.table.Name
+			if name == "" {
+				name = slug(title)
+			}
+			if seen[name]++; seen[name] > 1 {
+				name = fmt.Sprintf("%s_%d", name, seen[name])
+			}
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Find is the table of a name, nil when there is none.
+func (p *Page) Find(name string) *Table {
+	names := p.Tables()
+	for i := range p.parts {
+		if p.parts[i].table == nil {
+			continue
+		}
+		if names[0] == name {
+			return p.parts[i].table
+		}
+		names = names[1:]
 	}
 	return nil
 }
@@ -72,14 +180,14 @@ func wrap(s string, width int, first, next string) string {
 	var b strings.Builder
 	lead, at := first, 0
 	for _, word := range strings.Split(s, " ") {
-		n := displaywidth.String(word)
+		n := columns(word)
 		switch {
 		case at == 0:
 			b.WriteString(lead)
-			at = len(lead)
+			at = columns(lead)
 		case width > 0 && at+1+n > width:
 			b.WriteString("\n" + next)
-			at = len(next)
+			at = columns(next)
 		default:
 			b.WriteByte(' ')
 			at++

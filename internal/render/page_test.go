@@ -53,7 +53,7 @@ Findings
 `},
 	} {
 		var b strings.Builder
-		if err := p.Text(&b, c.width); err != nil || b.String() != c.want {
+		if err := p.Text(&b, Style{Width: c.width}); err != nil || b.String() != c.want {
 			t.Errorf("width %d: %v\n%s\nwant\n%s", c.width, err, b.String(), c.want)
 		}
 	}

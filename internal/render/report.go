@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,66 +10,198 @@ import (
 	"github.com/cbtrace/cbtrace/internal/model"
 )
 
-// Report is a report as a page. A section without data says what it would need.
-func Report(d *report.Document) *Page {
-	p := &Page{}
-	reportHeadline(p, d)
+// Report is a report as a page. It begins with the answers: how long requests took, where that went and why, what the cache gave, the worst
+// thing, how far the numbers can be trusted, what to do next. A section without data says what it would need.
+func (v *View) Report(d *report.Document) *Page {
+	p := &Page{Main: "stages"}
+	v.reportAnswers(p, d)
 	reportTimes(p, d)
+	v.reportStages(p, d)
 	reportPath(p, d)
-	reportStages(p, d)
 	reportLookup(p, d)
 	reportHits(p, d)
 	reportLoads(p, d)
-	reportBlend(p, d)
+	reportWork(p, d)
+	reportGroups(p, d)
 	reportFailures(p, d)
+	v.reportTrend(p, d)
 	reportFindings(p, d)
 	reportSlowest(p, d)
-	reportGroups(p, d)
 	reportClock(p, d)
 	reportQuality(p, d)
 	return p
 }
 
-// byTTFT reports whether the time to the first token leads (R4.28).
-func byTTFT(d *report.Document) bool { return d.TTFT.N > 0 && 2*d.TTFT.N >= d.Latency.N }
+// A reportPart is the part of requests by which they are judged: up to the first token where R4.28 says so, else their windows.
+type reportPart struct {
+	what   string
+	series *report.Series
+	total  int64
+	stages []report.StageTime
+	bounds []report.BoundTime
+	words  string
+}
 
-func reportHeadline(p *Page, d *report.Document) {
-	var s strings.Builder
-	s.WriteString(Plural(d.Requests.Total, "request"))
+func leading(d *report.Document) reportPart {
+	c := &d.CriticalPath
+	if d.ByTTFT() && c.TTFT != nil {
+		return reportPart{"time to first token", &d.TTFT, c.TTFT.TotalNS, c.TTFT.ByStage, c.TTFT.ByBound, " to the first token"}
+	}
+	return reportPart{"latency", &d.Latency, c.TotalNS, c.ByStage, c.ByBound, ""}
+}
+
+// doubtful reports whether n values are too few for a percentile, in thousandths (R8.5).
+func doubtful(n, p int64) bool { return n < report.NeededN(p) }
+
+func (v *View) headline(d *report.Document) string {
+	s := Plural(d.Requests.Total, "request")
 	if w := d.Window; w.StartUnixNS.OK && w.EndUnixNS.OK {
-		fmt.Fprintf(&s, " in %s from %s", Duration(w.EndUnixNS.V-w.StartUnixNS.V), Instant(w.StartUnixNS.V, nil))
+		s += fmt.Sprintf(" in %s from %s", Duration(w.EndUnixNS.V-w.StartUnixNS.V), Instant(w.StartUnixNS.V, v.Where))
 	}
-	s.WriteString(".")
-	what, series, stages := "latency", d.Latency, d.CriticalPath.ByStage
-	if byTTFT(d) {
-		what, series = "time to first token", d.TTFT
-		if d.CriticalPath.TTFT != nil {
-			stages = d.CriticalPath.TTFT.ByStage
+	s += "."
+	part := leading(d)
+	if n := part.series.N; n > 0 {
+		s += fmt.Sprintf(" Median %s %s", part.what, Duration(part.series.P50NS.V))
+		if doubtful(n, 950) {
+			s += fmt.Sprintf(", at most %s (%s)", Duration(part.series.MaxNS.V), Plural(n, "value"))
+		} else {
+			s += ", p95 " + Duration(part.series.P95NS.V)
+			if !doubtful(n, 990) {
+				s += ", p99 " + Duration(part.series.P99NS.V)
+			}
+		}
+		if len(part.stages) > 0 && part.stages[0].Share.OK {
+			top := &part.stages[0]
+			s += fmt.Sprintf("; %s holds %s of it, without it at most %s less", Escape(top.Stage), Percent(top.Share.V), Percent(float64(top.DragNS)/float64(part.total)))
+		}
+		s += "."
+	}
+	if h := &d.Hits; h.HitRate.OK {
+		s += fmt.Sprintf(" The cache had %s of %s tokens.", Percent(h.HitRate.V), Count(h.RequestedTokens.V))
+	}
+	return s
+}
+
+func (v *View) reportAnswers(p *Page, d *report.Document) {
+	p.Say(Toned(Strong, v.headline(d)))
+	part := leading(d)
+	if part.total > 0 {
+		text := boundShares(part.bounds, part.total) + part.words
+		if len(part.bounds) > 0 {
+			top := part.bounds[0].Bound
+			text += "; " + top + " is " + reasons[top]
+		}
+		p.Fact("Path", text)
+	}
+	h := &d.Hits
+	if h.HitRate.OK {
+		p.Fact("Cache", fmt.Sprintf("%s of the tokens found, %s loaded; requests: %s full, %s partial, %s miss", Percent(h.HitRate.V), optPercent(h.EffectiveReuse),
+			Count(h.Classes.Full), Count(h.Classes.Partial), Count(h.Classes.Miss)))
+	} else {
+		p.Fact("Cache", "no hit numbers: they need request or cb.request spans of LMCache")
+	}
+	for _, s := range d.SLO {
+		p.Fact("SLO", sloWords(&s))
+	}
+	p.Fact("Models", modelWords(d))
+	p.Fact("Worst", reportWorst(d))
+	p.Fact("Trust", strings.Join(reportDoubts(d), "; ")+".")
+	p.Fact("Next", v.reportNext(d))
+}
+
+func sloWords(s *report.SLOResult) string {
+	if !s.Share.OK {
+		return Escape(s.Expr) + ": no request has that number"
+	}
+	return fmt.Sprintf("%s: met by %s (%s of %s)", Escape(s.Expr), Percent(s.Share.V), Count(s.Met), Count(s.Of))
+}
+
+// modelWords warns of percentiles that mix models; nothing where there is one, or where they are told apart.
+func modelWords(d *report.Document) string {
+	if len(d.Models) < 2 || slices.ContainsFunc(d.Groups, func(g report.Group) bool { return g.By == report.ByModel.String() }) {
+		return ""
+	}
+	var text []string
+	for _, name := range sortedKeys(d.Models) {
+		text = append(text, Escape(name)+" "+Percent(d.Models[name]))
+	}
+	if len(text) > modelsShown {
+		text = append(text[:modelsShown], fmt.Sprintf("%d more", len(text)-modelsShown))
+	}
+	return strings.Join(text, ", ") + ": percentiles mix them, --by model tells them apart"
+}
+
+const modelsShown = 4
+
+func reportWorst(d *report.Document) string {
+	if len(d.Findings) == 0 {
+		return "nothing found"
+	}
+	f := &d.Findings[0]
+	text := Toned(severityTone(f.Severity), f.Severity) + " " + Escape(f.Code)
+	if f.Scope == "request" {
+		text += " in " + Plural(f.Count, "request")
+	}
+	if len(f.Exemplars) > 0 {
+		text += ", for example " + Escape(f.Exemplars[0])
+	}
+	if len(d.Findings) > 1 {
+		text += fmt.Sprintf(" (%s more below)", Plural(int64(len(d.Findings)-1), "finding"))
+	}
+	return text
+}
+
+// reportDoubts are what one must know before trusting the numbers.
+func reportDoubts(d *report.Document) []string {
+	r, q := &d.Requests, &d.Quality
+	out := []string{fmt.Sprintf("%s of %s complete", Count(r.Complete), Plural(r.Total, "request"))}
+	for _, x := range []struct {
+		n         int64
+		one, many string
+	}{{r.Edge, "cut off by the start or end of the capture", "cut off by the start or end of the capture"}, {r.Other, "request without a known stage left out (--all)", "requests without a known stage left out (--all)"},
+		{q.Skipped, "record skipped", "records skipped"}, {q.Orphaned, "span without its parent", "spans without their parent"}, {q.Negative, "span that ends before it starts", "spans that end before they start"},
+		{q.Conflicting, "id that repeats with other content", "ids that repeat with other content"}} {
+		if x.n > 0 {
+			out = append(out, oneOrMany(x.n, x.one, x.many))
 		}
 	}
-	if series.N > 0 {
-		fmt.Fprintf(&s, " Median %s %s, p99 %s", what, Duration(series.P50NS.V), Duration(series.P99NS.V))
-		if len(stages) > 0 && stages[0].Share.OK {
-			fmt.Fprintf(&s, "; %s of it is %s", Percent(stages[0].Share.V), Escape(stages[0].Stage))
+	worst, never, moved := int64(0), 0, 0
+	for _, c := range d.Clock {
+		if !c.UncertaintyNS.OK {
+			never++
+			continue
 		}
-		s.WriteString(".")
+		worst = max(worst, c.UncertaintyNS.V)
+		if c.OffsetNS.V != 0 {
+			moved++
+		}
 	}
-	if h := d.Hits; h.HitRate.OK {
-		fmt.Fprintf(&s, " The cache had %s of %s tokens.", Percent(h.HitRate.V), Count(h.RequestedTokens.V))
+	switch {
+	case len(d.Clock) == 0:
+		out = append(out, "one clock")
+	case never == len(d.Clock):
+		out = append(out, "clocks were never compared (fewer than 5 pairs)")
+	case moved > 0:
+		out = append(out, fmt.Sprintf("clocks corrected to ± %s", Duration(worst)))
+	default:
+		out = append(out, fmt.Sprintf("clocks agree within ± %s", Duration(worst)))
 	}
-	count := map[string]int64{}
-	for _, f := range d.Findings {
-		count[f.Severity]++
+	return out
+}
+
+func (v *View) reportNext(d *report.Document) string {
+	switch {
+	case len(d.Findings) > 0 && d.Findings[0].Severity != "note" && len(d.Findings[0].Exemplars) > 0:
+		return v.bare("explain", d.Findings[0].Code) + " (what it means)\n" + v.inspectCommand(d.Findings[0].Exemplars[0]) + " (the longest with it)"
+	case len(d.Slowest) > 0:
+		return v.inspectCommand(d.Slowest[0].ID) + " (the slowest)"
 	}
-	if count["error"]+count["warning"] > 0 {
-		fmt.Fprintf(&s, " Findings: %s, %s, %s.", Plural(count["error"], "error"), Plural(count["warning"], "warning"), Plural(count["note"], "note"))
-	}
-	p.Say(s.String())
+	return ""
 }
 
 // seriesColumns are the columns of a distribution of times; p99.9 only where there is enough to tell (R8.1).
 func seriesColumns(manyValues bool) []Column {
-	c := []Column{{Name: "p50", Kind: Time}, {Name: "p90", Kind: Time, Drop: 4}, {Name: "p95", Kind: Time, Drop: 2}, {Name: "p99", Kind: Time}}
+	c := []Column{{Name: "p50", Kind: Time}, {Name: "p90", Kind: Time, Drop: 4}, {Name: "p95", Kind: Time}, {Name: "p99", Kind: Time}}
 	if manyValues {
 		c = append(c, Column{Name: "p99.9", Kind: Time, Drop: 3})
 	}
@@ -76,11 +209,18 @@ func seriesColumns(manyValues bool) []Column {
 }
 
 func seriesCells(s *report.Series, manyValues bool) []Cell {
-	c := []Cell{Known(s.P50NS), Known(s.P90NS), Known(s.P95NS), Known(s.P99NS)}
+	at := func(p int64, v model.Opt) Cell {
+		c := Known(v)
+		if doubtful(s.N, p) {
+			return c.Doubtful()
+		}
+		return c
+	}
+	c := []Cell{at(500, s.P50NS), at(900, s.P90NS), at(950, s.P95NS), at(990, s.P99NS)}
 	if manyValues {
 		p999 := Cell{}
 		if s.N >= 1000 {
-			p999 = Known(s.P999NS)
+			p999 = at(999, s.P999NS)
 		}
 		c = append(c, p999)
 	}
@@ -93,9 +233,9 @@ type namedSeries struct {
 }
 
 // seriesTable has a row per distribution that has values.
-func seriesTable(rows ...namedSeries) *Table {
+func seriesTable(name string, rows ...namedSeries) *Table {
 	many := slices.ContainsFunc(rows, func(r namedSeries) bool { return r.series.N >= 1000 })
-	t := &Table{Columns: append([]Column{{Name: ""}, {Name: "n", Kind: Tally}}, append(seriesColumns(many), Column{Name: "mean", Kind: Time, Drop: 5})...)}
+	t := &Table{Name: name, Columns: append([]Column{{Name: "", Key: "of"}, {Name: "n", Kind: Tally}}, append(seriesColumns(many), Column{Name: "mean", Kind: Time, Drop: 5})...)}
 	for _, r := range rows {
 		if r.series.N > 0 {
 			t.Add(append([]Cell{Word(r.name), Of(r.series.N)}, append(seriesCells(r.series, many), Known(r.series.MeanNS))...)...)
@@ -104,15 +244,16 @@ func seriesTable(rows ...namedSeries) *Table {
 	return t
 }
 
+// tilde explains a mark that tables of distributions may hold, once a page.
+const tilde = "~: fewer values than a percentile needs (p50 5, p90 29, p95 59, p99 299, p99.9 2,995)."
+
 func reportTimes(p *Page, d *report.Document) {
 	p.Title("Times")
-	p.Table(seriesTable(namedSeries{"time to first token", &d.TTFT}, namedSeries{"latency", &d.Latency}, namedSeries{"queue", &d.Queue},
+	p.Table(seriesTable("times", namedSeries{"time to first token", &d.TTFT}, namedSeries{"latency", &d.Latency}, namedSeries{"queue", &d.Queue},
 		namedSeries{"decode per token", &d.DecodePerToken}))
-	for _, s := range d.SLO {
-		if s.Share.OK {
-			p.Item(fmt.Sprintf("%s: met by %s (%s of %s)", Escape(s.Expr), Percent(s.Share.V), Count(s.Met), Count(s.Of)))
-		} else {
-			p.Item(fmt.Sprintf("%s: no request has that number", Escape(s.Expr)))
+	for _, what := range []namedSeries{{"time to first token", &d.TTFT}, {"latency", &d.Latency}} {
+		if text := confidence(d, what.name); text != "" && (what.series == &d.TTFT) == d.ByTTFT() {
+			p.Say(text)
 		}
 	}
 	switch {
@@ -124,6 +265,29 @@ func reportTimes(p *Page, d *report.Document) {
 	if !d.Latency.Exact || d.TTFT.N > 0 && !d.TTFT.Exact {
 		p.Say("Percentiles are from histograms, within 0.4 %.")
 	}
+	if d.Latency.N > 0 && doubtful(d.Latency.N, 990) || d.TTFT.N > 0 && doubtful(d.TTFT.N, 990) {
+		p.Say(tilde)
+	}
+}
+
+// confidence says within what percentiles of a metric lie (R8.5).
+func confidence(d *report.Document, metric string) string {
+	var text []string
+	for _, c := range d.Confidence {
+		if c.Metric != strings.ReplaceAll(strings.Replace(metric, "time to first token", "ttft", 1), " ", "_") {
+			continue
+		}
+		switch {
+		case c.LowNS.OK && c.HighNS.OK:
+			text = append(text, fmt.Sprintf("%s %s to %s", c.Percentile, Duration(c.LowNS.V), Duration(c.HighNS.V)))
+		case c.LowNS.OK:
+			text = append(text, fmt.Sprintf("%s at least %s", c.Percentile, Duration(c.LowNS.V)))
+		}
+	}
+	if len(text) == 0 {
+		return ""
+	}
+	return "95 % confidence, " + metric + ": " + strings.Join(text, ", ") + "."
 }
 
 // stageName is a stage with its owner where that is not the one of the vocabulary (R8.2).
@@ -134,65 +298,97 @@ func stageName(stage, owner string) string {
 	return stage
 }
 
+// StageOrders are the ways in which --sort puts the stages of a report in order; the first is that of the document.
+var StageOrders = []string{"path", "p50", "p90", "p95", "p99", "max", "mean", "total", "self", "spans", "name"}
+
+// sortStages puts stages in an order, largest first; those that are alike stay as they are.
+func sortStages(stages []report.Stage, order string) {
+	of := map[string]func(s *report.Stage) int64{
+		"p50": func(s *report.Stage) int64 { return s.P50NS.V }, "p90": func(s *report.Stage) int64 { return s.P90NS.V }, "p95": func(s *report.Stage) int64 { return s.P95NS.V },
+		"p99": func(s *report.Stage) int64 { return s.P99NS.V }, "max": func(s *report.Stage) int64 { return s.MaxNS.V }, "mean": func(s *report.Stage) int64 { return s.MeanNS.V },
+		"total": func(s *report.Stage) int64 { return s.TotalNS.V }, "self": func(s *report.Stage) int64 { return s.SelfNS }, "spans": func(s *report.Stage) int64 { return s.Spans },
+	}[order]
+	slices.SortStableFunc(stages, func(a, b report.Stage) int {
+		switch {
+		case order == "name":
+			return cmp.Or(strings.Compare(a.Stage, b.Stage), strings.Compare(a.Owner, b.Owner))
+		case of != nil:
+			return cmp.Compare(of(&b), of(&a))
+		}
+		return 0
+	})
+}
+
+func (v *View) reportStages(p *Page, d *report.Document) {
+	p.Title("Stages")
+	stages := slices.Clone(d.Stages)
+	sortStages(stages, v.Sort)
+	many := slices.ContainsFunc(stages, func(s report.Stage) bool { return s.N >= 1000 })
+	t := &Table{Name: "stages", Columns: append([]Column{{Name: "stage", Shrink: true}, {Name: "owner", Hidden: true}, {Name: "spans", Kind: Tally, Drop: 3}, {Name: "requests", Kind: Tally, Hidden: true}}, append(seriesColumns(many),
+		Column{Name: "mean", Kind: Time, Drop: 7}, Column{Name: "of path", Kind: Share}, Column{Name: "path", Key: "critical", Kind: Time, Hidden: true}, Column{Name: "saves ≤", Key: "drag", Kind: Time, Hidden: true},
+		Column{Name: "self", Kind: Time, Drop: 6}, Column{Name: "total", Kind: Time, Hidden: true})...)}
+	for i := range stages {
+		s := &stages[i]
+		t.Add(append([]Cell{Word(stageName(s.Stage, s.Owner)), Word(s.Owner), Of(s.Spans), Of(s.Requests)}, append(seriesCells(&s.Series, many), Known(s.MeanNS), KnownFloat(s.CriticalShare), Of(s.CriticalNS), Of(s.DragNS),
+			Of(s.SelfNS), Known(s.TotalNS))...)...)
+	}
+	p.Table(t)
+}
+
 func reportPath(p *Page, d *report.Document) {
 	p.Title("Critical path")
-	c := d.CriticalPath
+	c := &d.CriticalPath
+	t, b := &Table{Name: "path"}, &Table{Name: "bounds"}
+	defer func() {
+		p.Table(t)
+		p.Table(b)
+	}()
 	if c.TotalNS == 0 {
 		p.Say("No path: it needs requests in latency.")
 		return
 	}
-	type row struct {
-		all, first  model.OptFloat
-		drag, early int64
-	}
 	first := c.TTFT != nil && c.TTFT.TotalNS > 0
-	t := &Table{Columns: []Column{{Name: "stage", Shrink: true}, {Name: "share", Kind: Share}, {Name: "saves at most", Kind: Share, Drop: 2}}}
-	b := &Table{Columns: []Column{{Name: "bound by"}, {Name: "share", Kind: Share}}}
+	t.Columns = []Column{{Name: "stage", Shrink: true}}
+	b.Columns = []Column{{Name: "bound by"}}
+	early, bounds := map[string]*report.StageTime{}, map[string]int64{}
+	rows, causes := slices.Clone(c.ByStage), slices.Clone(c.ByBound)
 	if first {
-		t.Columns = append(t.Columns, Column{Name: "to first token", Kind: Share}, Column{Name: "saves at most", Kind: Share, Drop: 1})
-		b.Columns = append(b.Columns, Column{Name: "to first token", Kind: Share})
-	}
-	rows, names := map[string]*row{}, []string{}
-	at := func(name string) *row {
-		if rows[name] == nil {
-			rows[name] = &row{}
-			names = append(names, name)
+		t.Columns = append(t.Columns, Column{Name: "to first token", Key: "ttft", Kind: Share}, Column{Name: "saves ≤", Key: "ttft_saves", Kind: Share}, Column{Name: "", Key: "ttft", Kind: Time, Hidden: true})
+		b.Columns = append(b.Columns, Column{Name: "to first token", Key: "ttft", Kind: Share}, Column{Name: "", Key: "ttft", Kind: Time, Hidden: true})
+		for i := range c.TTFT.ByStage {
+			early[c.TTFT.ByStage[i].Stage] = &c.TTFT.ByStage[i]
 		}
-		return rows[name]
-	}
-	for _, s := range c.ByStage {
-		r := at(s.Stage)
-		r.all, r.drag = s.Share, s.DragNS
-	}
-	if first {
-		for _, s := range c.TTFT.ByStage {
-			r := at(s.Stage)
-			r.first, r.early = s.Share, s.DragNS
+		for _, x := range c.TTFT.ByBound {
+			bounds[x.Bound] = x.NS
 		}
 	}
-	for _, name := range names {
-		r := rows[name]
-		cells := []Cell{Word(name), KnownFloat(r.all), shareOf(r.drag, c.TotalNS)}
+	if first && d.ByTTFT() {
+		slices.SortStableFunc(rows, func(a, b report.StageTime) int { return cmp.Compare(nsOf(early[b.Stage]), nsOf(early[a.Stage])) })
+		slices.SortStableFunc(causes, func(a, b report.BoundTime) int { return cmp.Compare(bounds[b.Bound], bounds[a.Bound]) })
+	}
+	t.Columns = append(t.Columns, Column{Name: "in all", Key: "all", Kind: Share}, Column{Name: "saves ≤", Key: "all_saves", Kind: Share, Drop: 1}, Column{Name: "", Key: "all", Kind: Time, Hidden: true})
+	b.Columns = append(b.Columns, Column{Name: "in all", Key: "all", Kind: Share}, Column{Name: "", Key: "all", Kind: Time, Hidden: true}, Column{Name: "which is", Drop: 1})
+	for i := range rows {
+		s, e := &rows[i], early[rows[i].Stage]
+		cells := []Cell{Word(s.Stage)}
+		switch {
+		case e != nil:
+			cells = append(cells, KnownFloat(e.Share), shareOf(e.DragNS, c.TTFT.TotalNS), Of(e.NS))
+		case first:
+			cells = append(cells, Of(0), Of(0), Of(0))
+		}
+		t.Add(append(cells, KnownFloat(s.Share), shareOf(s.DragNS, c.TotalNS), Of(s.NS))...)
+		if s.Share.V >= smallShare || e != nil && e.Share.V >= smallShare {
+			t.Small = i + 1
+		}
+	}
+	for _, s := range causes {
+		cells := []Cell{Word(s.Bound)}
 		if first {
-			cells = append(cells, KnownFloat(r.first), shareOf(r.early, c.TTFT.TotalNS))
+			cells = append(cells, shareOf(bounds[s.Bound], c.TTFT.TotalNS), Of(bounds[s.Bound]))
 		}
-		t.Add(cells...)
+		b.Add(append(cells, shareOf(s.NS, c.TotalNS), Of(s.NS), Word(reasons[s.Bound]))...)
 	}
-	p.Table(t)
-	early := map[string]int64{}
-	if first {
-		for _, s := range c.TTFT.ByBound {
-			early[s.Bound] = s.NS
-		}
-	}
-	for _, s := range c.ByBound {
-		cells := []Cell{Word(s.Bound), shareOf(s.NS, c.TotalNS)}
-		if first {
-			cells = append(cells, shareOf(early[s.Bound], c.TTFT.TotalNS))
-		}
-		b.Add(cells...)
-	}
-	p.Table(b)
 }
 
 // shareOf is n as a share of a whole.
@@ -201,100 +397,4 @@ func shareOf(n, whole int64) Cell {
 		return Cell{}
 	}
 	return Of(float64(n) / float64(whole))
-}
-
-func reportStages(p *Page, d *report.Document) {
-	p.Title("Stages")
-	many := slices.ContainsFunc(d.Stages, func(s report.Stage) bool { return s.N >= 1000 })
-	t := &Table{Columns: append([]Column{{Name: "stage", Shrink: true}, {Name: "spans", Kind: Tally, Drop: 3}}, append(seriesColumns(many),
-		Column{Name: "of path", Kind: Share}, Column{Name: "self", Kind: Time, Drop: 6})...)}
-	for i := range d.Stages {
-		s := &d.Stages[i]
-		t.Add(append([]Cell{Word(stageName(s.Stage, s.Owner)), Of(s.Spans)}, append(seriesCells(&s.Series, many), KnownFloat(s.CriticalShare), Of(s.SelfNS))...)...)
-	}
-	p.Table(t)
-}
-
-func reportLookup(p *Page, d *report.Document) {
-	l := &d.Lookup
-	p.Title("Lookup")
-	if l.N == 0 {
-		p.Say("No lookup in the capture.")
-		return
-	}
-	rows := []namedSeries{{"rpc", &l.RPC}, {"submit", &l.Submit}, {"l2_load", &l.L2Load}, {"server_other", &l.ServerOther}, {"poll_wait", &l.PollWait}}
-	t := seriesTable(rows...) // a lookup gives each of them a value: all have values or none
-	t.Columns = append(t.Columns, Column{Name: "share", Kind: Share})
-	for i := range t.Rows {
-		t.Rows[i] = append(t.Rows[i], shareOf(rows[i].series.TotalNS.V, l.RPC.TotalNS.V))
-	}
-	p.Table(t)
-	p.Table(seriesTable(namedSeries{"wait (server alone)", &l.Wait}))
-	known := []string{}
-	for _, b := range []struct {
-		n    int64
-		text string
-	}{{l.Basis.Measured, "measured"}, {l.Basis.InferredUpper, "with l2_load as an upper bound"}, {l.Basis.DurationsOnly, "without a common clock"},
-		{l.Basis.NoServer, "without the server's side"}, {l.Basis.NoRPC, "from the server alone"}} {
-		if b.n > 0 {
-			known = append(known, Count(b.n)+" "+b.text)
-		}
-	}
-	p.Say(Plural(l.N, "lookup") + ": " + strings.Join(known, ", ") + ".")
-	if l.RPC.N == 0 {
-		p.Say("Parts of a lookup need the scheduler's cb.lookup.rpc (spans or CB_PROFILE lines) beside the server's spans.")
-	}
-}
-
-func reportHits(p *Page, d *report.Document) {
-	p.Title("Hits")
-	if d.Hits.Requests == 0 || !d.Hits.RequestedTokens.OK {
-		p.Say("No hit numbers: they need request or cb.request spans of LMCache (--enable-tracing).")
-		return
-	}
-	hitLines(p, &d.Hits)
-}
-
-// hitLines say what was found: the sum that adds up to what was asked for, both averages, the classes.
-func hitLines(p *Page, h *report.Hits) {
-	p.Say(fmt.Sprintf("%s of %s tokens found (%s); mean of requests %s; loaded %s.", Count(h.HitTokens.V), Count(h.RequestedTokens.V), optPercent(h.HitRate),
-		optPercent(h.RequestMean), optPercent(h.EffectiveReuse)))
-	t := &Table{Columns: []Column{{Name: "tokens"}, {Name: "", Kind: Tally}, {Name: "of requested", Kind: Share}}}
-	add := func(name string, n model.Opt) {
-		if n.OK {
-			t.Add(Word(name), Known(n), shareOf(n.V, h.RequestedTokens.V))
-		}
-	}
-	add("prefix", h.PrefixTokens)
-	add("segmented prefix", h.SegmentedPrefixTokens)
-	add("non-prefix", h.NonPrefixTokens)
-	add("L1", h.L1Tokens)
-	add("L2", h.L2Tokens)
-	if h.HitTokens.OK {
-		add("not found", model.Some(h.RequestedTokens.V-h.HitTokens.V))
-	}
-	add("requested", h.RequestedTokens)
-	add("shortfall (found, not written)", h.ShortfallTokens)
-	p.Table(t)
-	c := h.Classes
-	p.Say(fmt.Sprintf("Requests: %s full, %s partial, %s miss, %s without numbers.", Count(c.Full), Count(c.Partial), Count(c.Miss), Count(c.None)))
-	for _, reason := range sortedKeys(h.EarlyExits) {
-		p.Item(fmt.Sprintf("ended early, %s: %s", Escape(reason), Count(h.EarlyExits[reason])))
-	}
-}
-
-func optPercent(v model.OptFloat) string {
-	if !v.OK {
-		return "unknown"
-	}
-	return Percent(v.V)
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

@@ -19,7 +19,7 @@ func share(v float64) model.OptFloat { return model.SomeFloat(v) }
 func text(t *testing.T, p *Page, width int) string {
 	t.Helper()
 	var b strings.Builder
-	if err := p.Text(&b, width); err != nil {
+	if err := p.Text(&b, Style{Width: width}); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -50,25 +50,38 @@ func TestReport(t *testing.T) {
 		Inputs:            []report.Input{{File: "a.jsonl", Errors: []string{"a.jsonl:2: want a JSON object", "a.jsonl:3: x", "a.jsonl:4: x", "a.jsonl:5: x"}, ErrorCount: 9}},
 		Clock:             []report.Clock{{Process: "lmcache-0", Reference: "vllm-sched-0", OffsetNS: opt(-40_100_000), UncertaintyNS: opt(212_000), Pairs: 40, Basis: "pairs"}},
 		Quality:           report.Quality{SpansRead: 340, RecordsRead: 0, Skipped: 9, Orphaned: 1},
+		Models:            map[string]float64{"m": 0.75, "n": 0.25},
+		Confidence:        []report.Interval{{Metric: "ttft", Percentile: "p50", N: 10, LowNS: opt(7e7), HighNS: opt(1e8)}, {Metric: "ttft", Percentile: "p95", N: 10, LowNS: opt(11e7)}, {Metric: "latency", Percentile: "p50", N: 11, LowNS: opt(1)}},
 	}
-	got := text(t, Report(d), 0)
+	v := View{Inputs: []string{"day"}}
+	got := text(t, v.Report(d), 0)
 	for _, want := range []string{
-		"12 requests in 60 s from 2025-11-29T16:00:00.000Z. Median time to first token 90 ms, p99 150 ms; 50 % of it is cb.l2_load. The cache had 62 % of 2,048 tokens. Findings: 1 error, 0 warnings, 1 note.\n",
-		"time to first token  10      90     110     120     150     150       95\n",
-		"ttft<=100ms: met by 70 % (7 of 10)\n",
-		"decode_per_token<=1ms: no request has that number\n",
-		"llm_request     75.0             75.0               –                0\n",
-		"cb.l2_load      25.0             22.5              50.0             48.0\n",
-		"cb.request@server",
+		"12 requests in 60 s from 2025-11-29T16:00:00.000Z. Median time to first token 90 ms, at most 150 ms (10 values); cb.l2_load holds 50 % of it, without it at most 48 % less. The cache had 62 % of 2,048 tokens.\n",
+		"  Path     l2_io 50 % to the first token; l2_io is reading from L2\n",
+		"  Cache    62 % of the tokens found, 60 % loaded; requests: 0 full, 8 partial, 3 miss\n",
+		"  SLO      ttft<=100ms: met by 70 % (7 of 10)\n",
+		"  SLO      decode_per_token<=1ms: no request has that number\n",
+		"  Models   m 75 %, n 25 %: percentiles mix them, --by model tells them apart\n",
+		"  Worst    error retrieve_failed in 1 request, for example chatcmpl-1 (1 finding more below)\n",
+		"  Trust    11 of 12 requests complete; 1 cut off by the start or end of the capture; 9 records skipped; 1 span without its parent; clocks corrected to ± 212 µs.\n",
+		"  Next     cbtrace explain retrieve_failed (what it means)\n           cbtrace inspect chatcmpl-1 day (the longest with it)\n",
+		"time to first token  10      90    ~110    ~120    ~150     150       95\n",
+		"95 % confidence, time to first token: p50 70 ms to 100 ms, p95 at least 110 ms.\n",
+		"~: fewer values than a percentile needs (p50 5, p90 29, p95 59, p99 299, p99.9 2,995).\n",
+		"cb.request@server     12     400    ~450    ~460    ~480     500      380        0          0\n",
+		"cb.l2_load               50.0       48.0      25.0       22.5\nllm_request               0          0        75.0       75.0\n",
+		"l2_io                 50.0      25.0  reading from L2\n",
 		"12 lookups: 10 measured, 1 with l2_load as an upper bound, 1 without the server's side.\n",
-		"poll_wait     11      20      20      25      30      30       20     33.3\n",
-		"1,280 of 2,048 tokens found (62 %); mean of requests 50 %; loaded 60 %.\n",
-		"not found                         768            37.5\n",
-		"2 requests loaded twice: 1 the same tokens twice, 1 a part, then the rest (expected); 512 tokens written for nothing.\n",
+		"  poll_wait     11      20     ~20     ~25     ~30      30       20      33.3\n",
+		"1,280 of 2,048 tokens found: 62 % of all tokens, 50 % on average per request; 60 % of the tokens loaded.\n",
+		"+ not found            768   37.5  ■■■■■■■■■\n= requested          2,048  100.0  ■■■■■■■■■■■■■■■■■■■■■■■■\n",
+		"2 requests loaded twice; 512 tokens written for nothing.\n",
+		"repeat                    1  the same tokens again (waste)\n",
 		`  \x1b[2J: 1` + "\n",
-		`chatcmpl-1\u202e             150         500  llm_request` + "\n",
+		"error            n  for example  which is\nretrieve_failed  1  chatcmpl-1   A retrieve failed,",
+		`chatcmpl-1\u202e      150         500  llm_request` + "\n",
 		"  a.jsonl:4: x\n  … 6 more in a.jsonl\n",
-		"lmcache-0  vllm-sched-0      -40.1   212    –     40         0  pairs\n",
+		"lmcache-0  vllm-sched-0      -40.1   212     40         0  pairs\n",
 		"spans whose parent is missing: 1",
 	} {
 		if !strings.Contains(got, want) {
@@ -78,7 +91,7 @@ func TestReport(t *testing.T) {
 	if t.Failed() {
 		t.Log(got)
 	}
-	for line := range strings.Lines(text(t, Report(d), 80)) {
+	for line := range strings.Lines(text(t, v.Report(d), 80)) {
 		if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > 80 {
 			t.Errorf("%d columns: %s", n, line)
 		}
@@ -87,7 +100,7 @@ func TestReport(t *testing.T) {
 
 // Without data a section says what it needs.
 func TestReportOfNothing(t *testing.T) {
-	got := text(t, Report(&report.Document{}), 80)
+	got := text(t, (&View{}).Report(&report.Document{}), 80)
 	for _, want := range []string{"0 requests.\n", "No latency: it needs", "No path: it needs", "No lookup", "No hit numbers: they need", "No request failed.", "All from one clock."} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)

@@ -1,12 +1,11 @@
 package render
 
 import (
-	"bytes"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
 
-	"github.com/clipperhouse/displaywidth"
 	"github.com/olekukonko/tablewriter"
 	"github.com/olekukonko/tablewriter/tw"
 
@@ -24,14 +23,20 @@ const (
 	Share              // in [0, 1], shown in percent
 	Ratio              // a plain number
 	Rate               // decimal GB/s
+	Bar                // strokes; as wide as there is room
 )
 
-// A Column of a table. All its cells have one unit, which the heading names.
+// A Column of a table. All its cells have one unit, which the heading names. A column in which nothing is known is left out.
 type Column struct {
 	Name   string // heading, without its unit
+	Key    string // heading in CSV, without its unit; "": made from Name
 	Kind   Kind
 	Drop   int  // where space is short the column with the largest Drop goes first; 0 stays
 	Shrink bool // text that may be cut in the middle where space is short; ids are never cut
+	Hidden bool // only in CSV
+	Most   int  // columns of a terminal that its text takes at most, unless the table may be as wide as it comes; 0: no limit
+	Tail   bool // text is cut at its beginning rather than in the middle
+	Least  int  // columns to which its text is cut before columns are dropped; 0: not before
 }
 
 // A Cell is a value in the base unit of its column. The zero value is a number that is not known.
@@ -39,6 +44,10 @@ type Cell struct {
 	known bool
 	v     float64
 	text  string
+	mark  string  // before a number: "~" where few values stand behind it; before text the sign in a sum
+	doubt float64 // how far the number may be wrong, where that is more than it is; 0 otherwise
+	tone  Tone
+	bar   []Stroke
 }
 
 // Of is a cell with a number.
@@ -51,12 +60,44 @@ func Known(n model.Opt) Cell { return Cell{known: n.OK, v: float64(n.V)} }
 func KnownFloat(n model.OptFloat) Cell { return Cell{known: n.OK, v: n.V} }
 
 // Word is a cell with text, which may come from an input.
-func Word(s string) Cell { return Cell{known: true, text: s} }
+func Word(s string) Cell { return Cell{known: s != "", text: s} }
+
+// Drawn is a cell with a bar.
+func Drawn(strokes []Stroke) Cell { return Cell{known: len(strokes) > 0, bar: strokes} }
+
+// Toned is the cell set apart.
+func (c Cell) Toned(t Tone) Cell {
+	c.tone = t
+	return c
+}
+
+// Doubtful is the cell with a number behind which there are too few values (R8.5).
+func (c Cell) Doubtful() Cell {
+	c.mark = "~"
+	return c
+}
+
+// Within is the cell with a number that may be wrong by u; below that it is not printed as fact but as 0.3±1 (R5.8).
+func (c Cell) Within(u model.Opt) Cell {
+	if c.known && u.OK && max(c.v, -c.v) < float64(u.V) {
+		c.doubt = float64(u.V)
+	}
+	return c
+}
+
+// Signed is the cell with text that has a sign before it, which CSV does not show.
+func (c Cell) Signed(sign string) Cell {
+	c.mark = sign
+	return c
+}
 
 // A Table is a grid under headings. Every row has a cell per column.
 type Table struct {
+	Name    string // what --table calls it; "": by the title of its section
 	Columns []Column
 	Rows    [][]Cell
+	Small   int // text and Markdown show the rows from here on as one, added up; 0: each
+	Limit   int // how many rows text and Markdown show; 0: all
 }
 
 // Add appends a row.
@@ -64,64 +105,140 @@ func (t *Table) Add(cells ...Cell) { t.Rows = append(t.Rows, cells) }
 
 const columnGap = 2
 
-// Text writes the table with aligned columns. width 0 is as wide as it comes; otherwise columns are dropped by their Drop, then text that
-// may be cut is cut, until a line fits.
-func (t *Table) Text(w io.Writer, width int) error {
+// Text writes the table with aligned columns; see Style for the width: 0 is as wide as it comes, otherwise columns are dropped by their
+// Drop, then bars and text that may be cut are cut, until a line fits.
+func (t *Table) Text(w io.Writer, s Style) error {
+	k := &ink{w: w, color: s.Color}
+	return t.write(k, s)
+}
+
+func (t *Table) write(w io.Writer, s Style) error {
 	if len(t.Rows) == 0 {
 		return nil
 	}
-	heads, cells := t.grid()
+	t = t.shown()
+	heads, cells := t.grid(s)
 	widths := make([]int, len(heads))
+	var keep []int
 	for i := range heads {
-		widths[i] = displaywidth.String(heads[i])
+		if !t.says(i) {
+			continue
+		}
+		keep = append(keep, i)
+		if t.Columns[i].Kind == Bar {
+			widths[i] = barUsual
+			continue
+		}
+		widths[i] = columns(heads[i])
 		for _, row := range cells {
-			widths[i] = max(widths[i], displaywidth.String(row[i]))
+			widths[i] = max(widths[i], columns(row[i]))
+		}
+		if most := t.Columns[i].Most; s.Width > 0 && most > 0 {
+			widths[i] = min(widths[i], max(most, columns(heads[i])))
 		}
 	}
-	keep := t.fit(widths, width)
+	keep = t.fit(keep, widths, s.Width)
 	table := newPlain(t, keep, w)
-	pick := func(row []string) []string {
+	cut := "…"
+	if s.ASCII {
+		cut = "~"
+	}
+	pick := func(row []string, r int) []string {
 		out := make([]string, len(keep))
 		for n, i := range keep {
 			out[n] = row[i]
-			if t.Columns[i].Shrink {
-				out[n] = shorten(row[i], widths[i])
+			if c := &t.Columns[i]; c.Shrink || c.Most > 0 || c.Least > 0 {
+				out[n] = shorten(row[i], widths[i], cut, c.Tail)
 			}
+			if r < 0 {
+				continue
+			}
+			cell := &t.Rows[r][i]
+			if t.Columns[i].Kind == Bar {
+				out[n] = s.plain(drawBar(cell.bar, widths[i]))
+			}
+			out[n] = Toned(cell.tone, out[n])
 		}
 		return out
 	}
-	table.Header(pick(heads))
-	for _, row := range cells {
-		if err := table.Append(pick(row)); err != nil {
+	table.Header(pick(heads, -1))
+	for r, row := range cells {
+		if err := table.Append(pick(row, r)); err != nil {
 			return err
 		}
 	}
 	return table.Render()
 }
 
+// shown is the table as text has it: with small rows as one, and not more rows than the limit.
+func (t *Table) shown() *Table {
+	out := *t
+	if t.Small > 0 && len(t.Rows)-t.Small > 1 {
+		rest := make([]Cell, len(t.Columns))
+		for _, row := range t.Rows[t.Small:] {
+			for i := range row {
+				if row[i].known {
+					rest[i].known, rest[i].v = true, rest[i].v+row[i].v
+				}
+			}
+		}
+		for i := range rest {
+			if k := t.Columns[i].Kind; k == Text || k == Bar || k == Ratio || k == Rate {
+				rest[i] = Cell{}
+			}
+		}
+		rest[0] = Word(fmt.Sprintf("(%d more)", len(t.Rows)-t.Small))
+		out.Rows = append(slices.Clone(t.Rows[:t.Small]), rest)
+	}
+	if t.Limit > 0 {
+		out.Rows = out.Rows[:min(t.Limit, len(out.Rows))]
+	}
+	return &out
+}
+
+// says reports whether a column is shown: not hidden, and something in it is known. The first one always is.
+func (t *Table) says(i int) bool {
+	return i == 0 || !t.Columns[i].Hidden && slices.ContainsFunc(t.Rows, func(row []Cell) bool { return row[i].known })
+}
+
 func newPlain(t *Table, keep []int, w io.Writer) *tablewriter.Table {
 	align := make(tw.Alignment, len(keep))
 	for n, i := range keep {
-		if align[n] = tw.AlignRight; t.Columns[i].Kind == Text {
+		if align[n] = tw.AlignRight; t.Columns[i].Kind == Text || t.Columns[i].Kind == Bar {
 			align[n] = tw.AlignLeft
 		}
 	}
 	c := tablewriter.NewConfigBuilder().WithTrimSpace(tw.Off).WithAutoHide(tw.Off).
 		WithHeaderAutoFormat(tw.Off).WithHeaderAutoWrap(tw.WrapNone).WithRowAutoWrap(tw.WrapNone).Build()
-	return tablewriter.NewTable(&lineTrimmer{w: w}, tablewriter.WithConfig(c), tablewriter.WithAlignment(align), tablewriter.WithEastAsian(tw.Off), tablewriter.WithTrimLine(tw.Off),
+	return tablewriter.NewTable(w, tablewriter.WithConfig(c), tablewriter.WithAlignment(align), tablewriter.WithEastAsian(tw.Off), tablewriter.WithTrimLine(tw.Off),
 		tablewriter.WithPadding(tw.Padding{Right: strings.Repeat(" ", columnGap), Overwrite: true}),
 		tablewriter.WithRendition(tw.Rendition{Borders: tw.BorderNone, Symbols: tw.NewSymbols(tw.StyleNone), Settings: tw.Settings{Separators: tw.SeparatorsNone, Lines: tw.LinesNone}}))
 }
 
-// fit returns the columns that stay, and cuts the widths of those that shrink.
-func (t *Table) fit(widths []int, width int) []int {
-	var keep []int
-	total := -columnGap
-	for i, n := range widths {
-		keep = append(keep, i)
-		total += n + columnGap
+// fit returns the columns that stay, and sets the widths of bars and of those that shrink.
+func (t *Table) fit(keep, widths []int, width int) []int {
+	if width <= 0 {
+		return keep
 	}
-	for width > 0 && total > width {
+	total := -columnGap
+	for _, i := range keep {
+		total += widths[i] + columnGap
+	}
+	wanted := slices.Clone(widths)
+	for total > width {
+		widest := -1
+		for _, i := range keep {
+			if least := t.Columns[i].Least; least > 0 && widths[i] > least && (widest < 0 || widths[i] > widths[widest]) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			break
+		}
+		widths[widest]--
+		total--
+	}
+	for total > width {
 		worst := 0
 		for n, i := range keep {
 			if t.Columns[i].Drop >= t.Columns[keep[worst]].Drop {
@@ -134,7 +251,21 @@ func (t *Table) fit(widths []int, width int) []int {
 		total -= widths[keep[worst]] + columnGap
 		keep = slices.Delete(keep, worst, worst+1)
 	}
-	for width > 0 && total > width {
+	for _, i := range keep { // what was cut for columns that went nevertheless
+		if t.Columns[i].Least > 0 {
+			more := max(0, min(wanted[i]-widths[i], width-total))
+			widths[i] += more
+			total += more
+		}
+	}
+	for _, i := range keep {
+		if t.Columns[i].Kind == Bar {
+			to := min(barMost, max(barLeast, widths[i]+width-total))
+			total += to - widths[i]
+			widths[i] = to
+		}
+	}
+	for total > width {
 		widest := -1
 		for _, i := range keep {
 			if t.Columns[i].Shrink && widths[i] > minShrunk && (widest < 0 || widths[i] > widths[widest]) {
@@ -152,41 +283,51 @@ func (t *Table) fit(widths []int, width int) []int {
 
 const minShrunk = 8
 
-// shorten cuts text in the middle until it is at most n cells wide.
-func shorten(s string, n int) string {
-	if displaywidth.String(s) <= n {
+// shorten cuts text in the middle, or at its beginning, until it is at most n columns wide; cut takes the place of what is gone.
+func shorten(s string, n int, cut string, tail bool) string {
+	if columns(s) <= n {
 		return s
 	}
 	runes := []rune(s)
-	for cut := 1; cut < len(runes); cut++ {
-		head := (len(runes) - cut + 1) / 2
-		if s := string(runes[:head]) + "…" + string(runes[head+cut:]); displaywidth.String(s) <= n {
+	for gone := 1; gone < len(runes); gone++ {
+		head := (len(runes) - gone + 1) / 2
+		if tail {
+			head = 0
+		}
+		if s := string(runes[:head]) + cut + string(runes[head+gone:]); columns(s) <= n {
 			return s
 		}
 	}
-	return "…"
+	return cut
 }
 
 // grid is the table as text: headings with units, numbers aligned at their decimal points.
-func (t *Table) grid() (heads []string, cells [][]string) {
+func (t *Table) grid(s Style) (heads []string, cells [][]string) {
 	heads, cells = make([]string, len(t.Columns)), make([][]string, len(t.Rows))
 	for r := range t.Rows {
 		cells[r] = make([]string, len(t.Columns))
 	}
 	for i, c := range t.Columns {
 		format, name := t.format(i)
-		heads[i] = strings.TrimSpace(c.Name + " " + name)
-		if c.Kind == Text {
+		heads[i] = s.plain(strings.TrimSpace(c.Name + " " + name))
+		if c.Kind == Text || c.Kind == Bar {
 			for r := range t.Rows {
-				cells[r][i] = Escape(t.Rows[r][i].text)
+				cells[r][i] = s.plain(t.Rows[r][i].mark + Escape(t.Rows[r][i].text))
 			}
 			continue
 		}
 		tail := 0 // widest part from the decimal point on
 		for r := range t.Rows {
-			cells[r][i] = Unknown
-			if cell := t.Rows[r][i]; cell.known {
-				cells[r][i] = format(cell.v)
+			cells[r][i] = s.plain(Unknown)
+			switch cell := &t.Rows[r][i]; {
+			case cell.text != "":
+				cells[r][i] = s.plain(Escape(cell.text))
+			case cell.known:
+				text := cell.mark + format(cell.v)
+				if cell.doubt > 0 {
+					text += "±" + format(cell.doubt)
+				}
+				cells[r][i] = s.plain(text)
 			}
 			tail = max(tail, len(fraction(cells[r][i])))
 		}
@@ -228,8 +369,8 @@ func (t *Table) format(i int) (func(float64) string, string) {
 
 func (t *Table) inColumnUnit(i int, units []unit) (func(float64) string, string) {
 	smallest, largest := 0.0, 0.0
-	for _, row := range t.Rows {
-		v := max(row[i].v, -row[i].v)
+	for r := range t.Rows {
+		v := max(t.Rows[r][i].v, -t.Rows[r][i].v)
 		if v > 0 && (smallest == 0 || v < smallest) {
 			smallest = v
 		}
@@ -240,27 +381,4 @@ func (t *Table) inColumnUnit(i int, units []unit) (func(float64) string, string)
 		u = units[2]
 	}
 	return func(v float64) string { return inUnit(u, v) }, u.name
-}
-
-// A lineTrimmer takes the blanks off the end of lines.
-type lineTrimmer struct {
-	w io.Writer
-	b []byte
-}
-
-func (l *lineTrimmer) Write(p []byte) (int, error) {
-	l.b = append(l.b, p...)
-	end := bytes.LastIndexByte(l.b, '\n') + 1
-	if end == 0 {
-		return len(p), nil
-	}
-	var out []byte
-	for line := range bytes.Lines(l.b[:end]) {
-		out = append(append(out, bytes.TrimRight(line, " \n")...), '\n')
-	}
-	l.b = append(l.b[:0], l.b[end:]...)
-	if _, err := l.w.Write(out); err != nil {
-		return 0, err
-	}
-	return len(p), nil
 }

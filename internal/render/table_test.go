@@ -39,7 +39,7 @@ cb.l…rpc  98.8       61.8
   日…x1b   0.002     <0.1`},
 	} {
 		var b strings.Builder
-		if err := stages().Text(&b, c.width); err != nil {
+		if err := stages().Text(&b, Style{Width: c.width}); err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.TrimSuffix(b.String(), "\n"); got != c.want[1:] {

@@ -87,6 +87,7 @@ func (a *Aggregate) Document(c *Capture) *Document {
 		DoubleStartLoadKV: t.doubleLoadResults(), Blend: t.blend.document(m), Transfers: t.transfers.document(m),
 		Failed:   Failed{t.failures.retrieve, t.failures.status, t.failures.aborted, countsOf(&t.failures.reasons), t.failures.requests},
 		Findings: t.findingResults(c, d), Slowest: t.slowestResults(d), Quality: a.quality(c),
+		Confidence: t.intervals(), Models: a.table.models(),
 	}
 	if c.Start != c.End || c.Start != 0 {
 		doc.Window = Window{model.Some(int64(c.Start)), model.Some(int64(c.End))}

@@ -9,31 +9,33 @@ const Schema = "cbtrace.report/v1"
 
 // A Document is a report.
 type Document struct {
-	Schema            string         `json:"schema" enum:"cbtrace.report/v1" doc:"name and version of this document"`
-	Inputs            []Input        `json:"inputs" doc:"what was read, by path"`
-	Window            Window         `json:"window" doc:"first start to last end of what was recorded, outliers left out"`
-	Survey            string         `json:"survey" enum:"whole|sampled|given|per_shard" doc:"what clocks and facts of processes were estimated from"`
-	Clock             []Clock        `json:"clock" doc:"what is added to the clocks of processes"`
-	Requests          Requests       `json:"requests"`
-	Latency           Series         `json:"latency" doc:"windows of the requests in latency: what callers waited, or the server side of it"`
-	TTFT              Series         `json:"ttft" doc:"time to first token"`
-	Queue             Series         `json:"queue" doc:"time in the engine's queue"`
-	DecodePerToken    Series         `json:"decode_per_token" doc:"decode time of a token after the first, of requests with at least two"`
-	SLO               []SLOResult    `json:"slo" doc:"bounds of --slo and how many requests keep them"`
-	Stages            []Stage        `json:"stages" doc:"by time on the critical path, largest first, then by name"`
-	CriticalPath      CriticalPath   `json:"critical_path" doc:"critical paths of the requests in latency, added up"`
-	Lookup            Lookup         `json:"lookup" doc:"where the time of lookups went"`
-	Hits              Hits           `json:"hits" doc:"tokens found in the cache, of all requests with a lookup"`
-	Groups            []Group        `json:"groups" doc:"requests by --by"`
-	DoubleStartLoadKV DoubleLoads    `json:"double_start_load_kv" doc:"requests that loaded twice"`
-	Blend             Blend          `json:"blend" doc:"work of CacheBlend"`
-	Transfers         Transfers      `json:"transfers" doc:"copies between GPU and cache server"`
-	Failed            Failed         `json:"failed"`
-	Load              Load           `json:"load" doc:"of all requests, over the range of the capture within --since and --until"`
-	Findings          []Finding      `json:"findings" doc:"errors first, then by count, then by code"`
-	Slowest           []SlowRequest  `json:"slowest" doc:"the 20 longest, by time to first token where at least half of the requests have one"`
-	Quality           Quality        `json:"quality" doc:"doubts about the input"`
-	Buckets           []BucketResult `json:"buckets" doc:"requests by start of their window; stretches without requests are left out"`
+	Schema            string             `json:"schema" enum:"cbtrace.report/v1" doc:"name and version of this document"`
+	Inputs            []Input            `json:"inputs" doc:"what was read, by path"`
+	Window            Window             `json:"window" doc:"first start to last end of what was recorded, outliers left out"`
+	Survey            string             `json:"survey" enum:"whole|sampled|given|per_shard" doc:"what clocks and facts of processes were estimated from"`
+	Clock             []Clock            `json:"clock" doc:"what is added to the clocks of processes"`
+	Requests          Requests           `json:"requests"`
+	Latency           Series             `json:"latency" doc:"windows of the requests in latency: what callers waited, or the server side of it"`
+	TTFT              Series             `json:"ttft" doc:"time to first token"`
+	Queue             Series             `json:"queue" doc:"time in the engine's queue"`
+	DecodePerToken    Series             `json:"decode_per_token" doc:"decode time of a token after the first, of requests with at least two"`
+	SLO               []SLOResult        `json:"slo" doc:"bounds of --slo and how many requests keep them"`
+	Stages            []Stage            `json:"stages" doc:"by time on the critical path, largest first, then by name"`
+	CriticalPath      CriticalPath       `json:"critical_path" doc:"critical paths of the requests in latency, added up"`
+	Lookup            Lookup             `json:"lookup" doc:"where the time of lookups went"`
+	Hits              Hits               `json:"hits" doc:"tokens found in the cache, of all requests with a lookup"`
+	Groups            []Group            `json:"groups" doc:"requests by --by"`
+	DoubleStartLoadKV DoubleLoads        `json:"double_start_load_kv" doc:"requests that loaded twice"`
+	Blend             Blend              `json:"blend" doc:"work of CacheBlend"`
+	Transfers         Transfers          `json:"transfers" doc:"copies between GPU and cache server"`
+	Failed            Failed             `json:"failed"`
+	Load              Load               `json:"load" doc:"of all requests, over the range of the capture within --since and --until"`
+	Findings          []Finding          `json:"findings" doc:"errors first, then by count, then by code"`
+	Slowest           []SlowRequest      `json:"slowest" doc:"the 20 longest, by time to first token where at least half of the requests have one"`
+	Quality           Quality            `json:"quality" doc:"doubts about the input"`
+	Buckets           []BucketResult     `json:"buckets" doc:"requests by start of their window; stretches without requests are left out"`
+	Confidence        []Interval         `json:"confidence" doc:"where percentiles of ttft and latency lie with 95 % confidence"`
+	Models            map[string]float64 `json:"models" doc:"share of the requests by model; of more than 30,000 requests estimated from a sample"`
 }
 
 // An Input is a file that was read.

@@ -1,5 +1,7 @@
 package report
 
+import "time"
+
 // MergeSchema names the document of `merge` and its version.
 const MergeSchema = "cbtrace.merge/v1"
 
@@ -29,8 +31,11 @@ func (a *Aggregate) Requests() int64 {
 	return t.requests
 }
 
-// Show changes how the report is shown: how percentiles are taken, and whether requests without a stage of the vocabulary count.
-func (a *Aggregate) Show(m Method, all bool) { a.opt.Method, a.opt.All = m, all }
+// Show changes how the report is shown: how percentiles are taken, whether requests without a stage of the vocabulary count, and how long
+// buckets of time are at least; 0 leaves those as they are.
+func (a *Aggregate) Show(m Method, all bool, bucket time.Duration) {
+	a.opt.Method, a.opt.All, a.opt.Bucket = m, all, max(a.opt.Bucket, bucket)
+}
 
 // Options are those that the aggregate was made with, or shown with since.
 func (a *Aggregate) Options() Options { return a.opt }

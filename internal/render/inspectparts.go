@@ -1,0 +1,409 @@
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cbtrace/cbtrace/internal/analyze/inspect"
+	"github.com/cbtrace/cbtrace/internal/analyze/report"
+	"github.com/cbtrace/cbtrace/internal/model"
+)
+
+// What the answers of the inspect page rest on.
+
+// smallShare is the share of a path below which stages are shown as one row.
+const smallShare = 0.01
+
+func inspectPath(p *Page, d *inspect.Document) {
+	p.Title("Critical path")
+	c := &d.CriticalPath
+	t := &Table{Name: "path"}
+	if len(c.ByStage) == 0 {
+		p.Say("No path: nothing in this request has a length.")
+		p.Table(t)
+		return
+	}
+	first := c.TTFT != nil && c.TTFT.TotalNS > 0
+	t.Columns = []Column{{Name: "stage", Shrink: true}, {Name: "bound by", Drop: 1}}
+	if first {
+		t.Columns = append(t.Columns, Column{Name: "to first token", Key: "ttft", Kind: Time}, Column{Name: "", Key: "ttft", Kind: Share}, Column{Name: "saves ≤", Key: "ttft_saves", Kind: Time})
+	}
+	t.Columns = append(t.Columns, Column{Name: "window", Key: "window", Kind: Time}, Column{Name: "", Key: "window", Kind: Share})
+	if !first {
+		t.Columns = append(t.Columns, Column{Name: "saves ≤", Key: "window_saves", Kind: Time})
+	}
+	early := map[string]*report.StageTime{}
+	rows := slices.Clone(c.ByStage)
+	if first {
+		for i := range c.TTFT.ByStage {
+			early[c.TTFT.ByStage[i].Stage] = &c.TTFT.ByStage[i]
+		}
+		slices.SortStableFunc(rows, func(a, b report.StageTime) int { return cmp.Compare(nsOf(early[b.Stage]), nsOf(early[a.Stage])) })
+	}
+	for i := range rows {
+		s, e := &rows[i], early[rows[i].Stage]
+		within := c.TotalNS
+		if e != nil {
+			within = c.TTFT.TotalNS
+		}
+		cells := []Cell{Word(s.Stage), Word(boundOf(d, s.Stage, within))}
+		if first && e != nil {
+			cells = append(cells, Of(e.NS), KnownFloat(e.Share), Of(e.DragNS))
+		} else if first {
+			cells = append(cells, Cell{}, Cell{}, Cell{})
+		}
+		cells = append(cells, Of(s.NS), KnownFloat(s.Share))
+		if !first {
+			cells = append(cells, Of(s.DragNS))
+		}
+		t.Add(cells...)
+		if s.Share.V >= smallShare || e != nil && e.Share.V >= smallShare {
+			t.Small = i + 1
+		}
+	}
+	if first {
+		p.Say(fmt.Sprintf("%s to the first token, %s in all.", Duration(c.TTFT.TotalNS), Duration(c.TotalNS)))
+	} else {
+		p.Say(Duration(c.TotalNS) + " in all.")
+	}
+	p.Table(t)
+	if first {
+		p.Say("Bound in all by " + boundShares(c.ByBound, c.TotalNS) + ".")
+	}
+}
+
+func nsOf(s *report.StageTime) int64 {
+	if s == nil {
+		return -1
+	}
+	return s.NS
+}
+
+// basisWords say how the parts of a lookup are known (R7.3).
+var basisWords = map[string]string{
+	"measured": "measured", "inferred_upper": "upper bound", "durations_only": "no common clock", "no_server": "no server span", "no_rpc": "server alone",
+}
+
+func inspectLookup(p *Page, d *inspect.Document) {
+	p.Title("Lookup")
+	t := &Table{Name: "lookup", Columns: []Column{{Name: "rpc", Kind: Time}, {Name: "= submit", Key: "submit", Kind: Time}, {Name: "+ l2_load", Key: "l2_load", Kind: Time},
+		{Name: "+ server_other", Key: "server_other", Kind: Time}, {Name: "+ poll_wait", Key: "poll_wait", Kind: Time}, {Name: "server", Kind: Time}, {Name: "of it waiting", Key: "wait", Kind: Time},
+		{Name: "polls", Kind: Tally, Drop: 2}, {Name: "overshoot", Kind: Time, Drop: 3}, {Name: "basis", Drop: 1}}}
+	for i := range d.Lookup {
+		l := &d.Lookup[i]
+		load := Known(l.L2LoadNS)
+		if l.Basis == model.InferredUpper.String() && l.L2LoadNS.V > 0 {
+			load.mark = "≤"
+		}
+		t.Add(Known(l.RPCNS), Known(l.SubmitNS), load, Known(l.ServerOtherNS), Known(l.PollWaitNS), Known(l.ServerNS), Known(l.WaitNS),
+			Known(l.NPolls), Known(l.OvershootNS), Word(basisWords[l.Basis]))
+	}
+	p.Table(t)
+	for i := range d.Lookup {
+		l := &d.Lookup[i]
+		if l.Basis == model.InferredUpper.String() && l.L2LoadNS.V > 0 {
+			text := "l2_load is at most " + Duration(l.L2LoadNS.V)
+			if l.L2LoadMinNS.OK {
+				text += " and at least " + Duration(l.L2LoadMinNS.V)
+			}
+			p.Say(text + ": its end is only known from the poll that saw it.")
+			break
+		}
+	}
+	for i := range d.Lookup {
+		var legs []string
+		for _, leg := range d.Lookup[i].Legs {
+			legs = append(legs, Escape(leg.Stage)+" "+Duration(leg.NS))
+		}
+		if len(legs) > 0 {
+			p.Say("Legs: " + strings.Join(legs, ", ") + ".")
+		}
+	}
+}
+
+// hitTable is the sum that makes up what was asked for, by whichever of the two ways to split it there are numbers for.
+func hitTable(requested, hit, prefix, segmented, nonPrefix, l1, l2, written, shortfall model.Opt) *Table {
+	t := &Table{Name: "hits", Columns: []Column{{Name: "tokens"}, {Name: "", Key: "tokens", Kind: Tally}, {Name: "", Key: "requested", Kind: Share}, {Name: "of what was requested", Key: "bar", Kind: Bar}}}
+	add := func(sign, name string, n model.Opt) {
+		if n.OK {
+			share := shareOf(n.V, requested.V)
+			t.Add(Word(name).Signed(sign), Known(n), share, Drawn(amount(share.v)))
+		}
+	}
+	missing := model.Opt{V: requested.V - hit.V, OK: requested.OK && hit.OK}
+	if prefix.OK || segmented.OK || nonPrefix.OK {
+		add("  ", "prefix", prefix)
+		add("+ ", "segmented prefix", segmented)
+		add("+ ", "non-prefix", nonPrefix)
+		add("+ ", "not found", missing)
+		add("= ", "requested", requested)
+	}
+	if l1.OK || l2.OK {
+		add("  ", "L1", l1)
+		add("+ ", "L2", l2)
+		add("+ ", "not found", missing)
+		add("= ", "requested", requested)
+	}
+	if len(t.Rows) == 0 {
+		add("  ", "found", hit)
+		add("+ ", "not found", missing)
+		add("= ", "requested", requested)
+	}
+	add("  ", "loaded", written)
+	if shortfall.V != 0 {
+		add("  ", "found, not loaded", shortfall)
+	}
+	return t
+}
+
+// amount is a bar of a share.
+func amount(share float64) []Stroke {
+	if share <= 0 {
+		return nil
+	}
+	return []Stroke{{0, share, Filled}}
+}
+
+func inspectHits(p *Page, d *inspect.Document) {
+	h := &d.Hits
+	p.Title("Hits")
+	p.Table(hitTable(h.RequestedTokens, h.HitTokens, h.PrefixTokens, h.SegmentedPrefixTokens, h.NonPrefixTokens, h.L1Tokens, h.L2Tokens, h.WrittenTokens, h.ShortfallTokens))
+	if slices.ContainsFunc(d.Findings, func(f inspect.Finding) bool { return f.Code == "hit_identity_broken" }) {
+		p.Say("The parts do not add up to what was found (hit_identity_broken): trust the total, none of the parts.")
+	}
+	if h.EarlyExitReason != "" {
+		p.Say("The lookup ended before it searched: " + Escape(h.EarlyExitReason))
+	}
+}
+
+func inspectLoads(p *Page, d *inspect.Document) {
+	l := &d.Loads
+	p.Title("Loads")
+	t := &Table{Name: "loads", Columns: []Column{{Name: "attempt", Kind: Tally}, {Name: "rank", Key: "worker"}, {Name: "start", Kind: Time}, {Name: "duration", Kind: Time}, {Name: "tokens written", Key: "tokens", Kind: Tally}}}
+	for i := range l.Passes {
+		s := &l.Passes[i]
+		t.Add(Of(s.Attempt), Word(s.Worker), Of(s.StartNS), Of(s.DurationNS), Known(s.WrittenTokens))
+	}
+	if len(l.Passes) > 0 {
+		text := fmt.Sprintf("%s in %s", passes(len(l.Passes)), Plural(int64(l.Attempts), "attempt"))
+		if l.Verdict != model.LoadNone.String() {
+			text += ": " + Escape(l.Verdict) + ", " + verdictWords(l.Verdict)
+		}
+		if l.WastedTokens.V > 0 {
+			text += "; " + Count(l.WastedTokens.V) + " tokens written for nothing"
+		}
+		if l.Overlapping {
+			text += "; two passes of a rank overlap"
+		}
+		p.Say(text + ".")
+	}
+	p.Table(t)
+}
+
+func passes(n int) string {
+	if n == 1 {
+		return "1 pass"
+	}
+	return Count(int64(n)) + " passes"
+}
+
+// inspectWork is what CacheBlend did, and copies between GPU and server.
+func inspectWork(p *Page, d *inspect.Document) {
+	b := &d.Blend
+	p.Title("Cache work")
+	workItems(p, &work{b.L2Bytes, b.L2Chunks, b.L2GBps, b.ScatteredTokens, b.ScatterTokensPerS, b.PrefixChunks, b.ShiftedChunks, b.DroppedChunks, b.PartialBlocks,
+		b.Matches, b.Probes, b.TableHits})
+	if b.ImpCount.OK || b.RecompRatio.OK {
+		text := "recompute:" + some(" %s tokens", b.ImpCount)
+		if b.RecompRatio.OK {
+			text += ", ratio " + Percent(b.RecompRatio.V)
+		}
+		if b.Dispatch != "" {
+			text += ", " + Escape(b.Dispatch)
+		}
+		p.Item(text)
+	}
+	t := &Table{Name: "transfers", Columns: []Column{{Name: "transfer of", Key: "of"}, {Name: "kernel", Kind: Time}, {Name: "staging", Kind: Time}, {Name: "idle", Kind: Time},
+		{Name: "moved", Kind: Amount}, {Name: "staging", Kind: Rate}}}
+	stage := map[string]string{}
+	for i := range d.Spans {
+		stage[d.Spans[i].ID] = d.Spans[i].Stage
+	}
+	for _, x := range d.Transfers {
+		t.Add(Word(stage[x.Parent]), Of(x.KernelNS), Of(x.StagingNS), Of(x.IdleNS), Of(x.Bytes), KnownFloat(x.StagingGBps))
+	}
+	p.Table(t)
+}
+
+func inspectFindings(p *Page, d *inspect.Document) {
+	p.Title("Findings")
+	t := &Table{Name: "findings", Columns: []Column{{Name: "severity"}, {Name: "code"}, {Name: "message"}, {Name: "source"}}}
+	from := map[string]string{}
+	for i := range d.Spans {
+		if s := &d.Spans[i]; len(s.Sources) > 0 {
+			from[s.ID] = place(&s.Sources[0])
+		}
+	}
+	for _, f := range d.Findings {
+		source := ""
+		if len(f.Spans) > 0 {
+			source = from[f.Spans[0]]
+		}
+		text := Toned(severityTone(f.Severity), f.Severity) + " " + Escape(f.Code) + ": " + Escape(f.Message)
+		if source != "" {
+			text += " (" + Escape(source) + ")"
+		}
+		p.Item(text)
+		t.Add(Word(f.Severity), Word(f.Code), Word(f.Message), Word(source))
+	}
+	p.Data(t)
+}
+
+// doubts are what one must know before trusting the numbers of a request; one phrase where there is no doubt.
+func doubts(d *inspect.Document) []string {
+	var out []string
+	say := func(n int64, one, many string) {
+		if n > 0 {
+			out = append(out, oneOrMany(n, one, many))
+		}
+	}
+	q := &d.Quality
+	if !slices.ContainsFunc(d.Spans, func(s inspect.Span) bool { return s.Stage == model.StageLLMRequest.String() }) {
+		out = append(out, "no llm_request: the times are those of "+sideOf(d)+", without a first token")
+	}
+	say(q.Orphaned, "span without its parent", "spans without their parent")
+	say(q.Open, "span without an end", "spans without an end")
+	say(q.Negative, "span that ends before it starts", "spans that end before they start")
+	say(q.Untimed, "span without a time", "spans without a time")
+	say(q.Conflicting, "id that repeats with other content", "ids that repeat with other content")
+	say(q.Cycles, "ring of parents, cut", "rings of parents, cut")
+	if slices.ContainsFunc(d.Lookup, func(l inspect.Lookup) bool { return l.Basis == model.InferredUpper.String() }) {
+		out = append(out, "l2_load is an upper bound")
+	}
+	if len(out) == 0 {
+		out = append(out, "nothing is missing")
+	}
+	out = append(out, clockWords(d))
+	spans := int64(0)
+	for i := range d.Spans {
+		if d.Spans[i].Class != "point" {
+			spans++
+		}
+	}
+	if q.Adopted > 0 {
+		out = append(out, fmt.Sprintf("%s of %s placed by ids and times, without a recorded parent", Count(min(q.Adopted, spans)), Plural(spans, "span")))
+	}
+	return out
+}
+
+// oneOrMany is a count with what was counted.
+func oneOrMany(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return Count(n) + " " + many
+}
+
+// sideOf is whose times they are where the engine wrote none.
+func sideOf(d *inspect.Document) string {
+	for i := range d.Spans {
+		if s := &d.Spans[i]; s.Edge == "root" && s.Owner != "" {
+			return "the " + s.Owner
+		}
+	}
+	return "what was recorded"
+}
+
+// clockWords say how well the clocks of a request are known against each other.
+func clockWords(d *inspect.Document) string {
+	worst, unknown, compared, moved := int64(0), []string{}, 0, 0
+	processes := timedProcesses(d)
+	if len(processes) < 2 {
+		return "one clock"
+	}
+	for _, c := range d.Clock {
+		switch {
+		case !slices.Contains(processes, c.Process):
+		case !c.UncertaintyNS.OK:
+			unknown = append(unknown, Escape(c.Process))
+		default:
+			worst = max(worst, c.UncertaintyNS.V)
+			compared++
+			if c.OffsetNS.V != 0 {
+				moved++
+			}
+		}
+	}
+	text := fmt.Sprintf("%d processes", len(processes))
+	switch {
+	case compared == 0:
+		return text + ", their clocks never compared (fewer than 5 pairs)"
+	case moved > 0:
+		text += ", clocks corrected to ± " + Duration(worst)
+	default:
+		text += ", clocks agree within ± " + Duration(worst)
+	}
+	if len(unknown) > 0 {
+		text += " but for " + strings.Join(unknown, ", ") + " (fewer than 5 pairs)"
+	}
+	return text
+}
+
+// timedProcesses are those that wrote spans with a length.
+func timedProcesses(d *inspect.Document) []string {
+	var out []string
+	for i := range d.Spans {
+		if s := &d.Spans[i]; s.Class != "point" && s.StartNS.OK && !slices.Contains(s.Flags, "synthetic") && !slices.Contains(out, s.Process) {
+			out = append(out, s.Process)
+		}
+	}
+	return out
+}
+
+func inspectClock(p *Page, d *inspect.Document) {
+	p.Title("Clocks")
+	processes := timedProcesses(d)
+	var rows []report.Clock
+	reference := ""
+	for _, c := range d.Clock {
+		if slices.Contains(processes, c.Process) {
+			rows, reference = append(rows, c), c.Reference
+		}
+	}
+	if len(rows) > 0 {
+		p.Say("Times are on the clock of " + Escape(reference) + "; added to the others:")
+	}
+	t := clockTable(rows)
+	t.Columns[1].Hidden = true
+	p.Table(t)
+}
+
+// inspectSources are the files that the request was read from.
+func inspectSources(p *Page, d *inspect.Document) {
+	p.Title("Sources")
+	type file struct {
+		format, first string
+		n             int64
+	}
+	files := map[string]*file{}
+	for i := range d.Spans {
+		for k := range d.Spans[i].Sources {
+			s := &d.Spans[i].Sources[k]
+			if files[s.File] == nil {
+				files[s.File] = &file{format: s.Format, first: place(s)}
+			}
+			files[s.File].n++
+		}
+	}
+	t := &Table{Name: "sources", Columns: []Column{{Name: "file", Shrink: true}, {Name: "format", Drop: 1}, {Name: "records", Kind: Tally}, {Name: "first at", Shrink: true, Drop: 2}}}
+	for _, name := range sortedKeys(files) {
+		f := files[name]
+		t.Add(Word(name), Word(f.format), Of(f.n), Word(f.first))
+	}
+	p.Table(t)
+	q := &d.Quality
+	qualityItems(p, []counted{{q.Duplicated, "exact copies dropped"}, {q.OpenCopies, "copies without an end dropped"}, {q.Coalesced, "lines made one span with others"}, {q.Dual, "spans seen as a line too"},
+		{q.Clipped, "spans cut to their parent"}, {q.Outside, "spans outside their parent"}, {q.UnknownStages, "spans with unknown names"}})
+}
