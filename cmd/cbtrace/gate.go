@@ -84,12 +84,8 @@ func (a *app) gate(cmd *cobra.Command, f *gateFlags, in *captureFlags, out *outp
 	if input.Current, err = a.subject(cmd, in, args, b); err != nil {
 		return err
 	}
-	if other := input.Mismatches(); len(other) > 0 && in.strict {
-		return fmt.Errorf("--strict: a baseline of another configuration: %s", strings.Join(other, "; "))
-	} else {
-		for _, text := range other {
-			a.note("baseline of another configuration: %s", text)
-		}
+	if err := a.mismatches(&input, in.strict); err != nil {
+		return err
 	}
 	if f.selftest {
 		return a.selftest(b, &input, f, out)
@@ -100,6 +96,18 @@ func (a *app) gate(cmd *cobra.Command, f *gateFlags, in *captureFlags, out *outp
 	}
 	a.verdict = gateStatus(d.Verdict, f.onInsufficient.value)
 	return a.printGate(d, f, out)
+}
+
+// mismatches says how what is compared with was made otherwise; strict makes that an error.
+func (a *app) mismatches(in *budget.Input, strict bool) error {
+	other := in.Mismatches()
+	if len(other) > 0 && strict {
+		return fmt.Errorf("--strict: another configuration: %s", strings.Join(other, "; "))
+	}
+	for _, text := range other {
+		a.note("another configuration: %s", text)
+	}
+	return nil
 }
 
 // budget reads a budget file.

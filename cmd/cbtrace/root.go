@@ -50,6 +50,7 @@ var commands = []func(*app) *cobra.Command{
 	newMerge,
 	newCut,
 	newGate,
+	newDiff,
 	newLCT,
 	newExplain,
 	newSchema,

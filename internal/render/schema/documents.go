@@ -18,6 +18,7 @@ var Documents = []struct {
 	{"gate", budget.Document{}},
 	{"gate-selftest", budget.SelfTest{}},
 	{"gate-budget", Budget()}, // what gate reads
+	{"diff", budget.Diff{}},
 	{"lct-info", recording.Document{}},
 }
 

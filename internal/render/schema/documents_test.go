@@ -81,6 +81,12 @@ var promised = map[string]map[string]string{"report": {
 	"BaselineInfo": "file requests",
 	"Result": "rule metric level verdict value bound n low high baseline ratio delta p exemplars message unit line delta_low delta_high holm " +
 		"mix_explained",
+}, "diff": {
+	"Document":    "schema a b changed metrics mix appeared vanished findings leading alpha notes",
+	"DiffSide":    "label requests",
+	"DiffMetric":  "metric a b delta ratio low high p verdict contribution_ns unit n_a n_b whole_p",
+	"DiffMix":     "explained_ns",
+	"DiffFinding": "code a b",
 }, "gate-selftest": {
 	"Document":   "schema verdict rules",
 	"TestedRule": "rule metric line change verdict message",

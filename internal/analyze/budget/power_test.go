@@ -1,0 +1,316 @@
+package budget
+
+import (
+	"flag"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/cbtrace/cbtrace/internal/analyze/report"
+	"github.com/cbtrace/cbtrace/internal/analyze/stats"
+	"github.com/cbtrace/cbtrace/internal/model"
+)
+
+// How often the gate is wrong, and what it can see: simulations with fixed seeds, a table each. `make stats-power` runs them, which takes
+// minutes; docs/statistics.md holds what they print.
+var power = flag.Bool("power", false, "run the simulations of false alarms and power")
+
+func simulated(t *testing.T) {
+	t.Helper()
+	if !*power {
+		t.Skip("make stats-power")
+	}
+}
+
+// simulatedStages are ten stages; two rules each are twenty.
+var simulatedStages = []model.Stage{model.StageSchedule, model.StageLookupRPC, model.StageBuildMeta, model.StageLookup, model.StageStartLoadKV, model.StageRetrieve,
+	model.StageScatter, model.StageModelForward, model.StagePartial, model.StageCheck}
+
+// twenty are twenty rules that nothing but the statistics keeps from failing.
+func twenty(ratio string) (rules []string) {
+	for _, s := range simulatedStages {
+		for _, p := range []string{"p50", "p95"} {
+			rules = append(rules, fmt.Sprintf("stage: %s, metric: %s, baseline: {max_ratio: %s}", s, p, ratio))
+		}
+	}
+	return rules
+}
+
+// sample makes a run of n requests: each stage lognormal, a part of each request's time common to its stages. effect is the standard deviation
+// of the logarithm of a factor that each stage has in this run; slower is a factor of the first stage.
+func sample(n int, rnd *rand.Rand, effect, slower float64) *Subject {
+	factors := make([]float64, len(simulatedStages))
+	for i := range factors {
+		factors[i] = 10 * math.Exp(effect*rnd.NormFloat64())
+	}
+	factors[0] *= slower
+	return run(n, func(i int, r *model.Row) {
+		common := rnd.NormFloat64()
+		for j, s := range simulatedStages {
+			sigma := 0.2 + 0.05*float64(j)
+			ns := int64(factors[j] * math.Exp(0.1*common+sigma*rnd.NormFloat64()) * ms)
+			stage(r, s, ns, ns)
+		}
+	})
+}
+
+// repeated runs something n times on all processors and counts how often it is true; each has a generator of its own.
+func repeated(n int, seed uint64, what func(rnd *rand.Rand) bool) int {
+	var next, hits atomic.Int64
+	var wg sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+				if what(rand.New(rand.NewPCG(seed, uint64(i)))) {
+					hits.Add(1)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return int(hits.Load())
+}
+
+// allowed is a share of n runs that α allows: α and two standard errors.
+func allowed(alpha float64, n int) float64 { return alpha + 2*math.Sqrt(alpha*(1-alpha)/float64(n)) }
+
+// Runs of one distribution: the share that fails is at most α and two standard errors, with one baseline, and with five when runs differ by 3 %. With
+// one baseline and runs that differ it is not, which is why the output says "run-to-run noise unknown".
+func TestPowerFalseAlarms(t *testing.T) {
+	simulated(t)
+	const runs, n = 500, 500
+	fmt.Printf("\n| %d pairs of one distribution, %d requests a run, 20 rules | runs that fail | at most |\n|---|--:|--:|\n", runs, n)
+	for _, c := range []struct {
+		name      string
+		ratio     string
+		effect    float64
+		baselines int
+		asserted  bool
+	}{
+		{"no effect of the run, one baseline, max_ratio 1", "1", 0, 1, true},
+		{"no effect of the run, one baseline, max_ratio 1.05", "1.05", 0, 1, true},
+		{"runs differ by 3 %, five baselines, max_ratio 1", "1", 0.03, 5, true},
+		{"runs differ by 3 %, one baseline, max_ratio 1", "1", 0.03, 1, false},
+		{"runs differ by 3 %, one baseline, max_ratio 1.05", "1.05", 0.03, 1, false},
+	} {
+		b := parse(t, twenty(c.ratio)...)
+		failed := repeated(runs, 1, func(rnd *rand.Rand) bool {
+			in := Input{Current: sample(n, rnd, c.effect, 1), Nearest: none, Jobs: 1}
+			for range c.baselines {
+				in.Baselines = append(in.Baselines, sample(n, rnd, c.effect, 1))
+			}
+			d, err := b.Evaluate(&in)
+			return err != nil || d.Verdict == Fail
+		})
+		share, most := float64(failed)/runs, allowed(DefaultAlpha, runs)
+		bound := "measured"
+		if c.asserted {
+			bound = fmt.Sprintf("%.1f %%", 100*most)
+		}
+		fmt.Printf("| %s | %.1f %% | %s |\n", c.name, 100*share, bound)
+		if c.asserted && share > most {
+			t.Errorf("%s: %.3f of the runs fail, at most %.3f may", c.name, share, most)
+		}
+	}
+}
+
+// What several baselines can see: the change of a metric, of which runs differ by 3 %, that fails in half and in 80 % of runs when 20 rules share α.
+func TestPowerBaselines(t *testing.T) {
+	simulated(t)
+	const sigma, rules, sims = 0.03, 20, 20_000
+	fmt.Printf("\n| baselines (runs differ by 3 %%, 20 rules) | seen in half of runs | in 80 %% |\n|--:|--:|--:|\n")
+	last := math.Inf(1)
+	for _, k := range []int{3, 5, 10} {
+		var seen []float64
+		for _, want := range []float64{0.5, 0.8} {
+			lo, hi := 0.0, 3.0 // of the logarithm
+			for hi-lo > 0.001 {
+				mid := (lo + hi) / 2
+				n := repeated(sims, uint64(k), func(rnd *rand.Rand) bool {
+					values := make([]float64, k)
+					for i := range values {
+						values[i] = sigma * rnd.NormFloat64()
+					}
+					return stats.Exceeds(mid+sigma*rnd.NormFloat64(), values) <= DefaultAlpha/rules
+				})
+				if float64(n)/sims < want {
+					lo = mid
+				} else {
+					hi = mid
+				}
+			}
+			seen = append(seen, 100*(math.Exp(hi)-1))
+		}
+		fmt.Printf("| %d | +%.0f %% | +%.0f %% |\n", k, seen[0], seen[1])
+		if seen[1] >= last {
+			t.Errorf("%d baselines see no more than fewer do: %v", k, seen)
+		}
+		last = seen[1]
+	}
+}
+
+// distributions of one metric of which 10 % more is to be seen.
+var distributions = []struct {
+	name string
+	draw func(*rand.Rand) float64
+}{
+	{"lognormal, σ 0.3", func(r *rand.Rand) float64 { return math.Exp(0.3 * r.NormFloat64()) }},
+	{"lognormal, σ 0.6", func(r *rand.Rand) float64 { return math.Exp(0.6 * r.NormFloat64()) }},
+	{"two humps: 70 % hits around 1, 30 % misses around 5, σ 0.2", func(r *rand.Rand) float64 {
+		if r.Float64() < 0.7 {
+			return math.Exp(0.2 * r.NormFloat64())
+		}
+		return 5 * math.Exp(0.2*r.NormFloat64())
+	}},
+	{"two humps: 94 % hits, 6 % misses (p95 between them)", func(r *rand.Rand) float64 {
+		if r.Float64() < 0.94 {
+			return math.Exp(0.2 * r.NormFloat64())
+		}
+		return 5 * math.Exp(0.2*r.NormFloat64())
+	}},
+	{"Pareto, index 2.5", func(r *rand.Rand) float64 { return math.Pow(1-r.Float64(), -1/2.5) }},
+}
+
+// One rule on p95 with max_ratio 1.05 sees 10 % more of a usual distribution at n = 2 000 in at least 95 % of runs.
+func TestPowerOfOneRule(t *testing.T) {
+	simulated(t)
+	const runs, n = 400, 2000
+	b := parse(t, "metric: request.p95, baseline: {max_ratio: 1.05, min_delta: 0ns}")
+	fmt.Printf("\n| +10 %% of p95, one rule, max_ratio 1.05 | fails at n = %d | n for 95 %% |\n|---|--:|--:|\n", n)
+	seen := func(draw func(*rand.Rand) float64, n int) float64 {
+		side := func(rnd *rand.Rand, factor float64) *Subject {
+			return run(n, func(i int, r *model.Row) { r.Window = int64(100 * factor * draw(rnd) * ms) })
+		}
+		k := repeated(runs, uint64(n), func(rnd *rand.Rand) bool {
+			d, err := b.Evaluate(&Input{Current: side(rnd, 1.1), Baselines: []*Subject{side(rnd, 1)}, Nearest: none, Jobs: 1})
+			return err == nil && d.Verdict == Fail
+		})
+		return float64(k) / runs
+	}
+	for i, c := range distributions {
+		at := seen(c.draw, n)
+		if i == 0 && at < 0.95 {
+			t.Errorf("%s: %.3f", c.name, at)
+		}
+		need := "over 30 000"
+		for _, size := range []int{250, 500, 1000, 2000, 4000, 8000, 16_000, 30_000} {
+			if seen(c.draw, size) >= 0.95 {
+				need = fmt.Sprint(size)
+				break
+			}
+		}
+		fmt.Printf("| %s | %.0f %% | %s |\n", c.name, 100*at, need)
+	}
+}
+
+// A traffic is the requests of one capture, of which runs are drawn.
+func traffic(n int, rnd *rand.Rand) []*model.Row {
+	rows := make([]*model.Row, n)
+	for i := range rows {
+		r := &model.Row{Flags: model.RowRealRoot | model.RowRootClosed | model.RowComplete | model.RowVocabulary}
+		r.PromptTokens = model.Some(int64(500 * math.Exp(rnd.NormFloat64())))
+		r.Hits = model.RowHits{Requested: r.PromptTokens, Hit: model.Some(0), Class: model.HitMiss}
+		forward := 20 + 0.05*float64(r.PromptTokens.V)
+		if rnd.Float64() < 0.6 {
+			r.Hits.Class, r.Hits.Hit = model.HitFull, r.PromptTokens
+			forward /= 4
+		}
+		total := int64(0)
+		for j, s := range simulatedStages {
+			ns := int64(10 * math.Exp(0.3*rnd.NormFloat64()) * ms)
+			if s == model.StageModelForward {
+				ns = int64(forward * math.Exp(0.2*rnd.NormFloat64()) * ms)
+			}
+			if j < 8 {
+				total += ns
+			}
+			stage(r, s, ns, ns)
+		}
+		r.Window = total
+		rows[i] = r
+	}
+	return rows
+}
+
+// drawn is a run of n requests drawn with replacement, those of which accept says so.
+func drawn(rows []*model.Row, n int, rnd *rand.Rand, accept func(*model.Row) bool) *Subject {
+	dict := model.NewDict()
+	agg := report.New(dict, report.Options{})
+	for i := range n {
+		from := rows[rnd.IntN(len(rows))]
+		for !accept(from) {
+			from = rows[rnd.IntN(len(rows))]
+		}
+		r := *from
+		r.ID = fmt.Sprintf("r%05d", i)
+		r.Hash, r.Start = xxhash.Sum64String(r.ID), model.Time(1_700_000_000e9+int64(i)*1e9)
+		agg.Add(&r)
+	}
+	return &Subject{Name: "run", Figures: agg.Figures(&report.Capture{})}
+}
+
+// Resamples of one capture fail at most α of the time; with another mix of hits the change is said to be mix; one slow stage is named first.
+func TestPowerResamples(t *testing.T) {
+	simulated(t)
+	const runs, n = 200, 600
+	rows := traffic(1000, rand.New(rand.NewPCG(5, 5)))
+	rules := append([]string{"metric: request.p50, baseline: {max_ratio: 1}", "metric: request.mean, baseline: {max_ratio: 1}"}, twenty("1")[:18]...)
+	b := parse(t, rules...)
+	all := func(*model.Row) bool { return true }
+	fewer := func(rnd *rand.Rand) func(*model.Row) bool {
+		return func(r *model.Row) bool { return r.Hits.Class != model.HitFull || rnd.Float64() < 0.5 }
+	}
+	evaluate := func(current, base *Subject) *Document {
+		d, err := b.Evaluate(&Input{Current: current, Baselines: []*Subject{base}, Nearest: none, Jobs: 1})
+		if err != nil {
+			t.Error(err)
+			return &Document{}
+		}
+		return d
+	}
+	failed := repeated(runs, 11, func(rnd *rand.Rand) bool {
+		return evaluate(drawn(rows, n, rnd, all), drawn(rows, n, rnd, all)).Verdict == Fail
+	})
+	mixFailed := repeated(runs, 12, func(rnd *rand.Rand) bool {
+		return evaluate(drawn(rows, n, rnd, fewer(rnd)), drawn(rows, n, rnd, all)).Verdict == Fail
+	})
+	mixSaid := repeated(runs, 12, func(rnd *rand.Rand) bool {
+		r := evaluate(drawn(rows, n, rnd, fewer(rnd)), drawn(rows, n, rnd, all)).Results[1]
+		return r.MixExplained.OK && r.MixExplained.V > 0.5*r.Delta.V
+	})
+	named := repeated(runs, 13, func(rnd *rand.Rand) bool {
+		slow := make([]*model.Row, len(rows))
+		for i, r := range rows {
+			c := *r
+			c.Stages = slices.Clone(r.Stages)
+			for j := range c.Stages {
+				if s := &c.Stages[j]; s.Stage == model.StageScatter.ID() {
+					s.Union, s.Critical, c.Window = s.Union+10*ms, s.Critical+10*ms, c.Window+10*ms
+				}
+			}
+			slow[i] = &c
+		}
+		d, err := Compare(drawn(rows, n, rnd, all), drawn(slow, n, rnd, all), 1)
+		return err == nil && d.Changed && strings.HasPrefix(d.Metrics[0].Metric, "cb.scatter.") && d.Metrics[0].Verdict == Worse
+	})
+	told := repeated(runs, 14, func(rnd *rand.Rand) bool {
+		d, err := Compare(drawn(rows, n, rnd, all), drawn(rows, n, rnd, all), 1)
+		return err != nil || d.Changed
+	})
+	fmt.Printf("\n| %d pairs of resamples of one capture, %d requests, 20 rules | share |\n|---|--:|\n", runs, n)
+	percent := func(k int) string { return fmt.Sprintf("%.1f %%", 100*float64(k)/runs) }
+	fmt.Printf("| fail | %s |\n| half as many hits: fail | %s |\n| half as many hits: mix is said to explain most of the change of the mean | %s |\n", percent(failed), percent(mixFailed), percent(mixSaid))
+	fmt.Printf("| one stage slower by 10 ms: diff names it first | %s |\n| diff tells a difference of resamples | %s |\n", percent(named), percent(told))
+	most := int(allowed(DefaultAlpha, runs) * runs)
+	if failed > most || mixFailed > most || told > most || mixSaid < runs*95/100 || named < runs*95/100 {
+		t.Errorf("%d fail, %d with another mix, %d told; mix said in %d, named in %d of %d", failed, mixFailed, told, mixSaid, named, runs)
+	}
+}
