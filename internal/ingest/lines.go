@@ -24,8 +24,16 @@ func (src *source) isKind(name string) verdict {
 
 // lines decodes a block of profile lines by the plan of its input.
 func (w *worker) lines(blk decode.Block, rep *decode.Report) {
-	if w.plan.Refused() == "" {
-		w.profile.Decode(blk, w.plan, w.batch, rep)
+	if w.plan.Refused() != "" {
+		return
+	}
+	for len(blk.Data) > 0 {
+		n, lines := w.profile.Decode(blk, w.plan, w.batch, rep)
+		blk.Line += lines
+		blk.Offset += int64(n)
+		if blk.Data = blk.Data[n:]; len(blk.Data) > 0 {
+			w.flush()
+		}
 	}
 }
 

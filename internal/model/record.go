@@ -97,8 +97,15 @@ func (b *Batch) Reset() { b.Records, b.Attrs, b.Text = b.Records[:0], b.Attrs[:0
 
 // Begin appends an empty record. The pointer is good until the next Begin.
 func (b *Batch) Begin() *Record {
-	b.Records = append(b.Records, Record{AttrLo: uint32(len(b.Attrs))})
-	return &b.Records[len(b.Records)-1]
+	n := len(b.Records)
+	if n < cap(b.Records) {
+		b.Records = b.Records[:n+1] // cleared in place, not copied
+	} else {
+		b.Records = append(b.Records, Record{})
+	}
+	r := &b.Records[n]
+	*r = Record{AttrLo: uint32(len(b.Attrs))}
+	return r
 }
 
 // End closes the last record: the attributes added since Begin are its own.

@@ -140,3 +140,18 @@ func digits8(w uint64) (n uint64, ok bool) {
 	const mask = 0x000000ff000000ff
 	return ((v&mask)*(100+1_000_000<<32) + (v>>16&mask)*(1+10_000<<32)) >> 32, true
 }
+
+// Stops has the high bit of each byte of w set that is not plain in a string: its quote, an escape, a control character, a byte outside ASCII. Bits above
+// the lowest one that is right may be wrong.
+func Stops(w uint64) uint64 { return stops(w) | w&highs }
+
+// LeadingDigits are the decimal digits in the lowest bytes of w, up to the first byte that is none, as a number, and how many they are.
+func LeadingDigits(w uint64) (n uint64, count int) {
+	v := w - ones*'0'
+	bad := (w&(ones*0xf0) ^ ones*0x30) | (v+ones*6)&(ones*0xf0)
+	count = bits.TrailingZeros64(bad) >> 3
+	v <<= uint(64-8*count) & 63 // digits that are not there are zeros before the others; without any the sum below is not looked at
+	v = v*10 + v>>8
+	const mask = 0x000000ff000000ff
+	return ((v&mask)*(100+1_000_000<<32) + (v>>16&mask)*(1+10_000<<32)) >> 32, count
+}

@@ -1,6 +1,7 @@
 package jsonscan
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
@@ -87,6 +88,36 @@ func TestExact(t *testing.T) {
 		s.Reset([]byte(text))
 		if got, ok := s.Plain(); ok || s.Pos() != 0 {
 			t.Errorf("Plain(%q) = %q", text, got)
+		}
+	}
+}
+
+func TestLeadingDigits(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		n     uint64
+		count int
+	}{{"12345678", 12345678, 8}, {"00000001", 1, 8}, {"99999999", 99999999, 8}, {"1,345678", 1, 1}, {"123.5678", 123, 3}, {"1234567}", 1234567, 7}, {"0.000001", 0, 1},
+		{",1234567", 0, 0}, {"/2345678", 0, 0}, {":2345678", 0, 0}, {"1\xb0345678", 1, 1}, {"12\x00\x0034567", 12, 2}, {"42 99999", 42, 2}} {
+		n, count := LeadingDigits(binary.LittleEndian.Uint64([]byte(c.text)))
+		if count != c.count || count > 0 && n != c.n {
+			t.Errorf("%q: %d, %d digits; want %d, %d", c.text, n, count, c.n, c.count)
+		}
+	}
+	rng := rand.New(rand.NewPCG(5, 5))
+	for range 100_000 {
+		var b [8]byte
+		for i := range b {
+			b[i] = "0123456789,.eE-/:"[rng.IntN(17)]
+		}
+		want, count := uint64(0), 0
+		for count < 8 && b[count] >= '0' && b[count] <= '9' {
+			want = want*10 + uint64(b[count]-'0')
+			count++
+		}
+		n, got := LeadingDigits(binary.LittleEndian.Uint64(b[:]))
+		if got != count || count > 0 && n != want {
+			t.Fatalf("%q: %d, %d digits; want %d, %d", b, n, got, want, count)
 		}
 	}
 }

@@ -50,7 +50,7 @@ func parseDecimal(t []byte) (d decimal, err error) {
 		break
 	}
 	switch {
-	case digits == 0 && notFinite(t):
+	case digits == 0 && isNotFinite(t):
 		return d, errNotFinite
 	case digits == 0 || t[i-1] == '.':
 		return d, jsonscan.ErrNumber
@@ -85,7 +85,7 @@ func exponent(t []byte) (e int32, ok bool) {
 	return e, len(t) > 0
 }
 
-func notFinite(t []byte) bool {
+func isNotFinite(t []byte) bool {
 	switch string(t) {
 	case "NaN", "nan", "Infinity", "-Infinity", "inf", "-inf", "Inf", "-Inf":
 		return true

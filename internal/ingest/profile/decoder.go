@@ -14,7 +14,9 @@ import (
 type Decoder struct {
 	s jsonscan.Scanner
 	reader
-	learnt learnt
+	learnt  learnt
+	track   tracker
+	batches uint64 // how often Decode was called: texts of the batch before are gone
 
 	blk   *decode.Block
 	rep   *decode.Report
@@ -30,7 +32,7 @@ type Decoder struct {
 	byPID  map[int64]model.ResID
 }
 
-// A nameID is a name's place in Decoder.known.
+// A nameID is a name's place in Decoder.known, from 1.
 type nameID uint32
 
 // A knownName is what the lines of a name are called, and their stage.
@@ -51,15 +53,21 @@ const (
 	maxKnownPIDs  = 1 << 12
 )
 
-// Decode reads a block of an input by its plan. What could not be used is in the report, what the plan has to know is given to it.
-func (d *Decoder) Decode(blk decode.Block, plan *Plan, b *model.Batch, rep *decode.Report) {
+// enough is how many records a batch holds before it is to be handed on: it stays in the processor's cache until then.
+const enough = 1 << 10
+
+// Decode reads a block of an input by its plan, until the batch holds enough, and returns how far it came: bytes and newlines. What could not be used is in
+// the report, what the plan has to know is given to it.
+func (d *Decoder) Decode(blk decode.Block, plan *Plan, b *model.Batch, rep *decode.Report) (n int, lines int64) {
 	d.blk, d.rep, d.plan = &blk, rep, plan
+	d.batches++
 	d.bindTo(plan, b, blk.Family)
 	d.facts.reset(plan.keys)
 	d.class = append(d.class[:0], plan.class...)
 	d.lines()
 	plan.add(&d.facts)
 	d.blk, d.rep, d.plan = nil, nil, nil
+	return d.s.Pos(), d.s.Line()
 }
 
 // bindTo forgets what was cached for another dictionary, plan or family of files.
@@ -69,6 +77,7 @@ func (d *Decoder) bindTo(plan *Plan, b *model.Batch, family string) {
 	}
 	if d.dict != b.Dict || d.keys != plan.keys {
 		d.names, d.known = decode.Words[nameID]{}, d.known[:0]
+		d.learnt.forget()
 	}
 	if d.dict != b.Dict || d.family != family {
 		d.pids, d.byPID = [4]knownPID{}, map[int64]model.ResID{}
@@ -77,11 +86,11 @@ func (d *Decoder) bindTo(plan *Plan, b *model.Batch, family string) {
 	d.dict, d.family = b.Dict, family
 }
 
-// lines reads values until the end of the block. Objects are lines, elements of arrays too; what else stands there is passed over to the end of its line.
+// lines reads values until the end of the block, or until there are enough. Objects are lines, elements of arrays too; what else stands there is passed over to the end of its line.
 func (d *Decoder) lines() {
 	s := &d.s
 	s.Reset(d.blk.Data)
-	for {
+	for len(d.batch.Records) < enough {
 		if s.Byte() == '{' && d.quick() {
 			continue
 		}
@@ -207,13 +216,39 @@ func (d *Decoder) emit(line int64, pos int) {
 	d.rep.Records++
 }
 
+// emitUsual makes the open record of a line that has what most have, and reports whether the line is one.
+func (d *Decoder) emitUsual(line int64) bool {
+	l := &d.line
+	r := &d.batch.Records[len(d.batch.Records)-1]
+	if l.known == 0 || l.pid == 0 || l.outcome != unsaid || !d.usual(r, d.blk.Line+line) {
+		return false
+	}
+	d.facts.use(l.nameKey)
+	name := &d.known[l.known-1]
+	r.Pos = d.blk.Line + line
+	r.ID, r.File = model.LineID(d.blk.File, r.Pos), d.blk.File
+	r.Name, r.StageID = name.name, name.stage
+	r.Flags = model.RecordLine
+	if p := &d.pids[0]; p.valid && p.pid == l.pid {
+		r.Res = p.res
+	} else {
+		r.Res = d.resource(l.pid)
+	}
+	d.batch.End()
+	d.rep.Records++
+	return true
+}
+
 // fill fills in the open record.
 func (d *Decoder) fill(line int64) error {
 	l := &d.line
 	if l.nameKey == 0 {
 		return errNoName
 	}
-	name := d.name(l.name)
+	if l.known == 0 {
+		l.known = d.nameOf(l.name)
+	}
+	name := &d.known[l.known-1]
 	d.facts.use(l.nameKey)
 	r := &d.batch.Records[len(d.batch.Records)-1]
 	if err := d.times(r, line); err != nil {
@@ -242,18 +277,20 @@ func (d *Decoder) fill(line int64) error {
 	return nil
 }
 
-// name is what the lines of a name are.
-func (d *Decoder) name(t []byte) *knownName {
+// nameOf is what the lines of a name are: a place in known, from 1.
+func (d *Decoder) nameOf(t []byte) nameID {
 	if id, ok := d.names.Find(t); ok {
-		return &d.known[id]
+		return id
 	}
 	if len(d.known) >= maxKnownNames {
 		d.names, d.known = decode.Words[nameID]{}, d.known[:0]
+		d.learnt.forget()
 	}
 	text, stage := d.keys.rename(string(t))
 	d.known = append(d.known, knownName{d.batch.Dict.InternString(text), stage.ID(), model.AttrSuccess.OfStage(stage)})
-	d.names.Keep(t, nameID(len(d.known)-1))
-	return &d.known[len(d.known)-1]
+	id := nameID(len(d.known))
+	d.names.Keep(t, id)
+	return id
 }
 
 // resource is the process with a number, or all of the file's that have none.
@@ -279,6 +316,9 @@ func (d *Decoder) resource(pid int64) model.ResID {
 // times fills in when a line's work began and ended. A duration counts for more than an end: it was measured as one.
 func (d *Decoder) times(r *model.Record, line int64) error {
 	l := &d.line
+	if d.usual(r, line) {
+		return nil
+	}
 	start, err := d.instant(&l.start, line)
 	if err != nil {
 		return err
@@ -331,6 +371,28 @@ func (d *Decoder) times(r *model.Record, line int64) error {
 	return nil
 }
 
+// usual fills in the times of a line that has what most have: an absolute start and a duration of a known unit.
+func (d *Decoder) usual(r *model.Record, line int64) bool {
+	start, dur := &d.line.start, &d.line.dur
+	if start.key == 0 || dur.key == 0 || d.line.end.key != 0 || start.fault|dur.fault != sound {
+		return false
+	}
+	c, unit := d.class[start.key], d.plan.unit[dur.key]
+	if c == classUnseen || c == classOther || unit == model.UnitUnsaid {
+		return false
+	}
+	at, ok := start.dec.in(c)
+	length, also := dur.dec.ns(unit)
+	if !ok || !also || at+length <= 0 {
+		return false
+	}
+	d.facts.note(start.key, c, line)
+	d.facts.use(dur.key)
+	d.facts.place(at)
+	r.Start, r.End = model.Time(at), model.Time(at+length)
+	return true
+}
+
 // An instant is when something was, as far as its line tells.
 type instant struct {
 	ns   int64
@@ -351,15 +413,15 @@ func (d *Decoder) instant(m *moment, line int64) (t instant, err error) {
 	if m.key == 0 {
 		return t, nil
 	}
-	if c := d.class[m.key]; c > classUnseen && c < classOther && m.err == nil {
+	if c := d.class[m.key]; c > classUnseen && c < classOther && m.fault == sound {
 		if n, ok := m.dec.in(c); ok {
 			d.facts.note(m.key, c, line)
 			return instant{n, absolute}, nil
 		}
 	}
 	switch {
-	case m.err != nil:
-		return t, d.wrong(m.key, m.err)
+	case m.fault != sound:
+		return t, d.wrong(m.key, faults[m.fault])
 	case m.dec.neg || m.dec.mant == 0:
 		return t, d.wrong(m.key, errNoInstant)
 	}
@@ -400,8 +462,8 @@ func (d *Decoder) duration(m *moment, line int64) (ns int64, ok bool, err error)
 	if m.key == 0 {
 		return 0, false, nil
 	}
-	if m.err != nil {
-		return 0, false, d.wrong(m.key, m.err)
+	if m.fault != sound {
+		return 0, false, d.wrong(m.key, faults[m.fault])
 	}
 	unit := d.plan.unit[m.key]
 	if unit == model.UnitUnsaid { // it did not occur among the first lines

@@ -166,12 +166,12 @@ func TestNoAllocations(t *testing.T) {
 func TestBrokenObjects(t *testing.T) {
 	for _, text := range []string{strings.Repeat("{", 1<<20), strings.Repeat(`{"a":[`, 1<<14), strings.Repeat("{\n", 1<<15), strings.Repeat(`{"name":"a","ts":1{`, 1<<14),
 		strings.Repeat(`{"a":`+"\n", 1<<14), strings.Repeat(`[`, 1<<18), strings.Repeat(`{"a":"`+"\n", 1<<14)} {
-		began := cpu()
+		began := time.Now()
 		r := setup{}.read(t, text)
 		if len(r.records) != 0 || r.rep.Skipped == 0 {
 			t.Errorf("%.20s…: %d records, %d skipped", text, len(r.records), r.rep.Skipped)
 		}
-		if d := cpu() - began; d > 20*time.Second {
+		if d := time.Since(began); d > time.Minute {
 			t.Errorf("%.20s… took %v", text, d)
 		}
 	}

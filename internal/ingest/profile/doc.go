@@ -8,7 +8,9 @@
 //	head.go     the first lines of an input: units that only several lines together tell (R4.12)
 //	nest.go     the unit under which one request's lines nest
 //	decoder.go  lines to records
-//	learn.go    fast reading of lines that are spelled like those before
+//	learn.go    how the lines before were spelled
+//	quick.go    fast reading of lines that are spelled like those
+//	runs.go     what stays the same from line to line
 //	facts.go    what all blocks of an input saw, and what follows: refused, without an epoch, choices
 //	hashes.go   lookup-hash lines, which are no profile lines but lie beside them (CONTRACT-lmcache 5.1)
 //

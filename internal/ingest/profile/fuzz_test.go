@@ -22,6 +22,7 @@ func FuzzProfileLines(f *testing.F) {
 		f.Add([]byte(s), true)
 	}
 	f.Fuzz(func(t *testing.T, data []byte, keepAll bool) {
+		data = append(append(append([]byte(nil), data...), '\n'), data...) // spelled like lines before
 		text := string(data)
 		whole := setup{keepAll: keepAll}.read(t, text)
 		slow := setup{keepAll: keepAll, slow: true}.read(t, text)
@@ -44,20 +45,30 @@ func FuzzProfileLines(f *testing.F) {
 		}
 		var dec Decoder
 		var rep decode.Report
-		dec.Decode(decode.Block{File: d.AddFile("f"), Path: "f", Family: "f", Data: data, Line: 1}, plan, b, &rep)
-		last, lines := int64(0), int64(strings.Count(text, "\n"))+1
-		for i := range b.Records {
-			r := &b.Records[i]
-			if r.Name == 0 || r.Pos < last || r.Pos > lines || r.Flags&model.RecordLine == 0 || r.Start < 0 || r.End < 0 || r.Start >= maxNS || int64(r.AttrHi) < int64(r.AttrLo) {
-				t.Fatalf("record %+v after line %d of %d", r, last, lines)
+		file := d.AddFile("f")
+		last, lines, seen := int64(0), int64(strings.Count(text, "\n"))+1, int64(0)
+		for rest, line := data, int64(1); len(rest) > 0; {
+			b.Reset()
+			n, passed := dec.Decode(decode.Block{File: file, Path: "f", Family: "f", Data: rest, Line: line}, plan, b, &rep)
+			for i := range b.Records {
+				r := &b.Records[i]
+				if r.Name == 0 || r.Pos < last || r.Pos > lines || r.Flags&model.RecordLine == 0 || r.Start < 0 || r.End < 0 || r.Start >= maxNS || int64(r.AttrHi) < int64(r.AttrLo) {
+					t.Fatalf("record %+v after line %d of %d", r, last, lines)
+				}
+				if r.Start == 0 && r.Flags&model.RecordUnanchored == 0 {
+					t.Fatalf("a record without a time: %+v", r)
+				}
+				last = r.Pos
 			}
-			if r.Start == 0 && r.Flags&model.RecordUnanchored == 0 {
-				t.Fatalf("a record without a time: %+v", r)
+			if n <= 0 || n > len(rest) || passed != newlines(rest[:n]) {
+				t.Fatalf("%d bytes of %d", n, len(rest))
 			}
-			last = r.Pos
+			seen += int64(len(b.Records))
+			line += newlines(rest[:n])
+			rest = rest[n:]
 		}
-		if rep.Records != int64(len(b.Records)) || rep.Skipped != rep.ErrorCount {
-			t.Fatalf("%d records of %d, %d skipped, %d errors", rep.Records, len(b.Records), rep.Skipped, rep.ErrorCount)
+		if rep.Records != seen || rep.Skipped != rep.ErrorCount {
+			t.Fatalf("%d records of %d, %d skipped, %d errors", rep.Records, seen, rep.Skipped, rep.ErrorCount)
 		}
 	})
 }

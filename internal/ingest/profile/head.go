@@ -94,7 +94,7 @@ func (h *Head) Plan() *Plan {
 	}
 	for _, m := range h.moments {
 		k := h.keys.list[m.key]
-		if p.class[m.key] == classUnseen && k.Role != model.ProfileDuration && k.Unit == model.UnitUnsaid && m.err == nil && m.dec.mant != 0 && !m.dec.neg {
+		if p.class[m.key] == classUnseen && k.Role != model.ProfileDuration && k.Unit == model.UnitUnsaid && m.fault == sound && m.dec.mant != 0 && !m.dec.neg {
 			p.class[m.key], _ = m.dec.classify()
 		}
 	}
@@ -117,7 +117,7 @@ func (h *Head) Plan() *Plan {
 // pick is the moment of a role that counts on a line.
 func (h *Head) pick(p *Plan, l *headLine, role model.ProfileRole) (m moment) {
 	for _, c := range h.moments[l.from:l.to] {
-		if h.keys.list[c.key].Role == role && c.err == nil && (m.key == 0 || p.order[c.key] <= p.order[m.key]) {
+		if h.keys.list[c.key].Role == role && c.fault == sound && (m.key == 0 || p.order[c.key] <= p.order[m.key]) {
 			m = c
 		}
 	}

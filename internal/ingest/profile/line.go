@@ -17,6 +17,7 @@ import (
 type line struct {
 	name            []byte
 	nameKey         keyID
+	known           nameID // place of the name in Decoder.known, from 1; 0: not looked for
 	start, end, dur moment
 	pid             int64 // 0: unsaid
 	fromProc        bool  // pid is only what a key proc says
@@ -27,10 +28,21 @@ type line struct {
 
 // A moment is an instant or a duration as it is written. Key 0: there is none.
 type moment struct {
-	dec decimal
-	key keyID
-	err error
+	dec   decimal
+	key   keyID
+	fault fault
 }
+
+// A fault is why a value is no number.
+type fault uint8
+
+const (
+	sound fault = iota
+	notNumber
+	notFinite
+)
+
+var faults = [...]error{sound: nil, notNumber: jsonscan.ErrNumber, notFinite: errNotFinite}
 
 type outcome uint8
 
@@ -118,8 +130,7 @@ func (r *reader) takeText(id keyID, attr model.AttrKey, t []byte, stable bool) {
 		return
 	case model.ProfileStart, model.ProfileEnd, model.ProfileDuration:
 		if len(t) > 0 {
-			d, err := parseDecimal(t)
-			r.takeMoment(role, moment{d, id, err})
+			r.takeMoment(role, momentOf(id, t))
 		}
 		return
 	case model.ProfileRequest:
@@ -184,7 +195,18 @@ func (r *reader) takeName(id keyID, t []byte, stable bool) {
 		}
 		return
 	}
-	l.name, l.nameKey = r.keep(0, t, stable), id
+	l.name, l.nameKey, l.known = r.keep(0, t, stable), id, 0
+}
+
+func momentOf(id keyID, t []byte) moment {
+	d, err := parseDecimal(t)
+	switch err {
+	case nil:
+		return moment{dec: d, key: id}
+	case errNotFinite:
+		return moment{key: id, fault: notFinite}
+	}
+	return moment{key: id, fault: notNumber}
 }
 
 func (r *reader) takeMoment(role model.ProfileRole, m moment) {
@@ -224,8 +246,7 @@ func (r *reader) takeNumber(id keyID, attr model.AttrKey, t []byte) {
 	case model.ProfileName:
 		return
 	case model.ProfileStart, model.ProfileEnd, model.ProfileDuration:
-		d, err := parseDecimal(t)
-		r.takeMoment(role, moment{d, id, err})
+		r.takeMoment(role, momentOf(id, t))
 		return
 	case model.ProfileRequest:
 		if r.batch == nil {
@@ -271,7 +292,7 @@ func (r *reader) takeBool(id keyID, attr model.AttrKey, v bool) {
 	case model.ProfileFailed, model.ProfileOK:
 		r.takeTruth(role, v)
 	case model.ProfileStart, model.ProfileEnd, model.ProfileDuration:
-		r.takeMoment(role, moment{key: id, err: jsonscan.ErrNumber})
+		r.takeMoment(role, moment{key: id, fault: notNumber})
 	}
 	if attr != model.AttrNone {
 		r.batch.AddBool(attr, v)
@@ -286,7 +307,7 @@ func (r *reader) takeNest(id keyID, attr model.AttrKey, raw []byte) {
 			r.line.settle(failed)
 		}
 	case model.ProfileStart, model.ProfileEnd, model.ProfileDuration:
-		r.takeMoment(role, moment{key: id, err: jsonscan.ErrNumber})
+		r.takeMoment(role, moment{key: id, fault: notNumber})
 	}
 	if attr == model.AttrNone {
 		return

@@ -56,18 +56,25 @@ func (c setup) read(t testing.TB, text string) reading {
 					n += c.cut + 1
 				}
 			}
-			dec.Decode(decode.Block{File: f, Path: "dir/cb.jsonl", Family: "dir/cb.jsonl", Data: []byte(rest[:n]), Line: line}, plan, b, &r.rep)
-			line += int64(strings.Count(rest[:n], "\n"))
+			for block := []byte(rest[:n]); len(block) > 0; {
+				b.Reset()
+				done, passed := dec.Decode(decode.Block{File: f, Path: "dir/cb.jsonl", Family: "dir/cb.jsonl", Data: block, Line: line}, plan, b, &r.rep)
+				for i := range b.Records {
+					r.records = append(r.records, shown(b, &b.Records[i]))
+				}
+				if passed != newlines(block[:done]) {
+					t.Errorf("%d lines in %q", passed, block[:done])
+				}
+				line += passed
+				block = block[done:]
+			}
 			rest = rest[n:]
-		}
-		for i := range b.Records {
-			r.records = append(r.records, shown(b, &b.Records[i]))
 		}
 		for _, p := range r.rep.Problems {
 			r.skipped = append(r.skipped, fmt.Sprintf("%d: %s", p.Line, p.Text))
 		}
-		if int64(len(b.Records)) != r.rep.Records {
-			t.Errorf("%d records, counted as %d", len(b.Records), r.rep.Records)
+		if int64(len(r.records)) != r.rep.Records {
+			t.Errorf("%d records, counted as %d", len(r.records), r.rep.Records)
 		}
 	}
 	r.out = plan.Finish(c.near, now)
@@ -135,10 +142,13 @@ func (r reading) want(t *testing.T, records, skipped string) {
 	}
 }
 
-// decodeBlock decodes a block into an emptied batch.
-func decodeBlock(d *Decoder, plan *Plan, b *model.Batch, data []byte) decode.Report {
-	var rep decode.Report
-	b.Reset()
-	d.Decode(decode.Block{Data: data, Line: 1}, plan, b, &rep)
+// decodeBlock decodes a block as the reader of inputs does, and drops its records.
+func decodeBlock(d *Decoder, plan *Plan, b *model.Batch, data []byte) (rep decode.Report) {
+	for line := int64(1); len(data) > 0; {
+		b.Reset()
+		n, lines := d.Decode(decode.Block{Data: data, Line: line}, plan, b, &rep)
+		line += lines
+		data = data[n:]
+	}
 	return rep
 }
