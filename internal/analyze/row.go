@@ -323,10 +323,10 @@ var kindNames = [numKinds]string{model.OwnerNone: "other", model.Engine: "engine
 
 func kindOf(s *model.Span) kind {
 	switch {
-	case s.IsPoint():
-		return kindLCT
 	case s.Line:
 		return kindProfile
+	case s.IsPoint():
+		return kindLCT
 	}
 	return kind(s.Owner())
 }
