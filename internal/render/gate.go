@@ -116,8 +116,8 @@ func quantity(v model.OptFloat, unit string) string {
 	switch {
 	case !v.OK:
 		return Unknown
-	case unit == "ns" && v.V < 0:
-		return "−" + Duration(int64(-v.V))
+	case v.V < 0:
+		return "−" + quantity(model.SomeFloat(-v.V), unit)
 	case unit == "ns":
 		return Duration(int64(v.V))
 	case unit == "count":
