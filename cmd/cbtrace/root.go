@@ -47,6 +47,9 @@ func newRoot(a *app) *cobra.Command {
 var commands = []func(*app) *cobra.Command{
 	newInspect,
 	newReport,
+	newList,
+	newCheck,
+	newExport,
 	newMerge,
 	newCut,
 	newGate,

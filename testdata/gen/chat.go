@@ -108,7 +108,7 @@ func (w *world) chatRequest(at int64, c chatCase) *request {
 	}
 	if c.odd != "aborted" { // vLLM writes no span for a request that its client gave up
 		output := max(c.output, 60)
-		r.engine(chatEngine, trace, timing{at, scheduled, first, first + int64(output)*w.between(6*ms, 8*ms), c.prompt, hit, output})
+		r.engine(chatEngine, trace, timing{at, scheduled, first, first + w.decode(output), c.prompt, hit, output})
 	}
 	return r
 }

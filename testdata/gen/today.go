@@ -94,7 +94,7 @@ func (w *world) todayRequest(at int64, c todayCase) *request {
 	scheduled := meta + w.between(600*us, 900*us)
 	done := r.todayStep(scheduled, c, hit, server, root)
 	first := done + w.between(2*ms, 5*ms)
-	end := first + int64(c.output)*w.between(7*ms, 9*ms)
+	end := first + w.decode(c.output)
 	r.engine(todayEngine, trace, timing{at, scheduled, first, end, c.prompt, hit, c.output})
 	return r
 }

@@ -15,26 +15,26 @@ var unifiedCases = []unifiedCase{
 	{2048, 3, 0, 2, 5, 64, "showcase"},
 	{4400, 0, 0, 0, 0, 96, ""}, // nothing found
 	{5300, 6, 2, 4, 6, 150, "partial_then_full"},
-	{2600, 10, 0, 0, 0, 40, ""},
+	{2600, 10, 0, 0, 0, 1, ""}, // a yes or no,
 	{7900, 12, 4, 8, 14, 260, ""},
 	{3900, 5, 0, 2, 2, 80, "stale"},
 	{3100, 4, 0, 4, 0, 130, "repeat"},
 	{5120, 20, 0, 0, 4, 70, ""}, // all found
 	{8800, 2, 0, 5, 5, 300, "late_poll"},
 	{4096, 7, 1, 3, 3, 110, "broken"},
-	{2900, 1, 0, 1, 0, 50, ""},
+	{2900, 1, 0, 1, 0, 1, ""},
 	{6300, 9, 3, 5, 8, 180, "many"},
 	{3500, 5, 0, 3, 0, 90, ""},
 	{4700, 6, 0, 5, 11, 140, "dropped"},
 	{2300, 8, 0, 0, 0, 60, ""},
 	{5600, 7, 2, 3, 6, 160, "preempted"},
-	{3300, 3, 0, 2, 0, 75, ""},
+	{3300, 3, 0, 2, 0, 1, ""},
 	{7200, 10, 2, 9, 16, 240, ""},
 	{2700, 4, 0, 1, 1, 55, ""},
 	{4100, 0, 0, 6, 3, 100, ""}, // shifted chunks alone
 	{3800, 6, 1, 2, 0, 85, "orphan"},
 	{5000, 7, 0, 4, 7, 145, ""},
-	{2500, 2, 0, 2, 0, 45, ""},
+	{2500, 2, 0, 2, 0, 1, ""},
 	{6800, 11, 3, 4, 10, 205, ""},
 }
 
@@ -84,7 +84,7 @@ func (w *world) unifiedRequest(at int64, c unifiedCase) *request {
 	r.span(ragServer, blendScope, trace, "cb.fingerprints.registered", root, root.end-ms, root.end-ms).
 		say("session_id", r.internal, "num_chunks", c.prompt/chunk, "num_tokens", asked)
 	first := t
-	end := first + int64(c.output)*w.between(7*ms, 9*ms)
+	end := first + w.decode(c.output)
 	r.spans = r.spans[1:] // the span of the engine, which all others needed first, as the engine writes it
 	engine := r.engine(ragEngine, trace, timing{at, scheduled, first, end, c.prompt, hit, c.output})
 	engine.id = top.id

@@ -171,6 +171,11 @@ func (r *request) line(p *process, name string, start, end int64) {
 	r.lines = append(r.lines, line{p, name, start, end})
 }
 
+// decode is how long the tokens after the first take, and what is done when the last is there.
+func (w *world) decode(tokens int) int64 {
+	return int64(tokens-1)*w.between(7*ms, 9*ms) + w.between(150*us, 500*us)
+}
+
 // A timing is what llm_request says of the phases of a request.
 type timing struct {
 	arrived, scheduled, first, end int64

@@ -41,8 +41,8 @@ func Build(s *Subject) *Document {
 	b := builder{s, d, s.Requests}
 	b.input()
 	b.time()
-	b.processes()
 	b.requests()
+	b.processes()
 	b.quality()
 	for i := range d.Problems {
 		if d.Verdict == Clean {
@@ -105,6 +105,20 @@ func (b *builder) input() {
 			gaps = append(gaps, fmt.Sprintf("%s: %d", in.File, in.Gaps))
 		}
 	}
+	if b.doc.Requests == 0 {
+		var names []string
+		for i := range b.Inputs {
+			names = append(names, b.Inputs[i].Names...)
+		}
+		slices.Sort(names)
+		b.add(Problem{Code: "no_request", Severity: Bad, Count: 1, Unit: "capture", Exemplars: slices.Compact(names),
+			Message:  "No request was found: no span has a session_id, request_id, req_id or external_request_id, and no llm_request a gen_ai.request.id.",
+			WhatToDo: "Look at what the files hold, and whether --since, --until and --where leave anything."})
+	} else if b.tally.n[anyRequest] == 0 {
+		b.add(Problem{Code: "no_vocabulary", Severity: note, Count: 1, Unit: "capture",
+			Message:  "No span is one of vLLM, LMCache or CacheBlend, so every trace counts as a request of which only times are known.",
+			WhatToDo: "Look whether the files are those of the right service."})
+	}
 	b.add(Problem{Code: "unusable_input", Severity: Bad, Count: int64(len(unusable)), Of: int64(len(b.Inputs)), Unit: "input", Exemplars: unusable,
 		Message:  "Files that ought to hold traces cannot be used.",
 		WhatToDo: "Read what is said of each; export them again, or name the others alone."})
@@ -166,9 +180,9 @@ func (b *builder) time() {
 			loose = append(loose, c.Process+" and "+c.Reference)
 		}
 	}
-	b.add(Problem{Code: "clock_unknown", Severity: note, Count: int64(len(loose)), Of: int64(len(b.doc.Clock)), Unit: "process", Exemplars: loose,
-		Message:  "Nothing in the capture says how the clocks of two processes differ, so their times are taken as they are.",
-		WhatToDo: "Keep the clocks of the hosts in step (chrony, PTP). Spans or CB_PROFILE lines of scheduler and worker around the server's would tell the difference."})
+	b.add(Problem{Code: "clock_unknown", Severity: note, Count: int64(len(loose)), Of: int64(len(b.doc.Clock)), Unit: "clock", Exemplars: loose,
+		Message:  "Nothing in the capture says how far the clocks of two processes are apart, so their times are taken as they are.",
+		WhatToDo: "Keep the clocks of the hosts in step (chrony, PTP). Five requests or more with the spans or CB_PROFILE lines of scheduler and worker around the server's would tell."})
 }
 
 // processes is what processes should say of themselves.

@@ -159,6 +159,11 @@ func TestBuild(t *testing.T) {
 		want   []string // code, severity, count/of unit, the first exemplar; a problem each
 	}{
 		{"clean", func(*Subject) {}, nil},
+		{"no request", func(s *Subject) {
+			s.Report.Requests.Total, s.Requests = 0, &Tally{}
+			s.Inputs[0].Names = []string{"db.query", "GET /", "db.query"}
+		}, []string{"no_request bad 1/0 capture GET /"}},
+		{"nothing of the vocabulary", func(s *Subject) { s.Requests = &Tally{} }, []string{"no_vocabulary note 1/0 capture"}},
 		{"named and useless", input(model.InputStats{File: "b", Named: true, Unusable: "no spans in it"}), []string{"unusable_input bad 1/2 input b: no spans in it"}},
 		{"a format and useless", input(model.InputStats{File: "b", Format: "jaeger-json", Unusable: "cut"}), []string{"unusable_input bad 1/2 input b: cut"}},
 		{"found and foreign", input(model.InputStats{File: "README", Unusable: "an unknown format"}), []string{"foreign_file note 1/2 input README: an unknown format"}},
@@ -178,7 +183,7 @@ func TestBuild(t *testing.T) {
 		{"no engine", found("no_llm_request", 1), []string{"no_llm_request note 1/0 capture"}},
 		{"loose clocks", func(s *Subject) {
 			s.Report.Clock = append(s.Report.Clock, report.Clock{Process: "c", Reference: "a", Basis: "none"}, report.Clock{Process: "b", Reference: "a", Basis: "none"})
-		}, []string{"clock_unknown note 1/3 process c and a"}}, // b and a are known from another pair
+		}, []string{"clock_unknown note 1/3 clock c and a"}}, // b and a are known from another pair
 		{"two models", func(s *Subject) { s.Requests.models["qwen"] = 9 }, []string{"several_models note 2/0 model qwen"}},
 		{"no name", func(s *Subject) { s.Requests.processes[s.Dict.Process("svc/a.jsonl")] = true }, []string{"process_unnamed note 1/0 process svc/a.jsonl"}},
 		{"without engine", count(lacksEngine, 2), []string{"some_without_llm_request note 2/4 request x"}},
@@ -226,7 +231,7 @@ func TestBuild(t *testing.T) {
 		if !slices.Equal(got, c.want) || d.Verdict != verdict {
 			t.Errorf("%s: %s %q\nwant %q", c.name, d.Verdict, got, c.want)
 		}
-		if len(d.Inputs) != len(s.Inputs) || d.Requests != 4 || slices.ContainsFunc(d.Findings, func(f report.Finding) bool { return f.Scope != "capture" }) {
+		if len(d.Inputs) != len(s.Inputs) || d.Requests != s.Report.Requests.Total || slices.ContainsFunc(d.Findings, func(f report.Finding) bool { return f.Scope != "capture" }) {
 			t.Errorf("%s: %+v", c.name, d)
 		}
 	}

@@ -44,7 +44,7 @@ type Problem struct {
 	Severity  string   `json:"severity" enum:"bad|note"`
 	Count     int64    `json:"count" doc:"how many show it"`
 	Of        int64    `json:"of,omitempty" doc:"of how many"`
-	Unit      string   `json:"unit" enum:"request|input|record|span|process|lookup|model|stage|capture" doc:"what is counted"`
+	Unit      string   `json:"unit" enum:"request|input|record|span|process|clock|model|stage|capture" doc:"what is counted; clock: a row of clock"`
 	Message   string   `json:"message" doc:"what it means"`
 	WhatToDo  string   `json:"what_to_do"`
 	Switch    string   `json:"switch,omitempty" doc:"the flag or variable of LMCache or vLLM that would mend it"`

@@ -2,7 +2,9 @@ package schema
 
 import (
 	"github.com/cbtrace/cbtrace/internal/analyze/budget"
+	"github.com/cbtrace/cbtrace/internal/analyze/check"
 	"github.com/cbtrace/cbtrace/internal/analyze/inspect"
+	"github.com/cbtrace/cbtrace/internal/analyze/list"
 	"github.com/cbtrace/cbtrace/internal/analyze/recording"
 	"github.com/cbtrace/cbtrace/internal/analyze/report"
 )
@@ -15,6 +17,8 @@ var Documents = []struct {
 	{"inspect", inspect.Document{}}, // with --all an array of these
 	{"report", report.Document{}},
 	{"merge", report.MergeDocument{}},
+	{"list", list.Document{}}, // as jsonl its requests
+	{"check", check.Document{}},
 	{"gate", budget.Document{}},
 	{"gate-selftest", budget.SelfTest{}},
 	{"gate-budget", Budget()}, // what gate reads

@@ -87,6 +87,13 @@ var promised = map[string]map[string]string{"report": {
 	"DiffMetric":  "metric a b delta ratio low high p verdict contribution_ns unit n_a n_b whole_p",
 	"DiffMix":     "explained_ns",
 	"DiffFinding": "code a b",
+}, "list": {
+	"Document": "schema requests total shown of",
+	"Row":      "id external_id start_unix_ns duration_ns ttft_ns hit_rate hit_class model instance top_stage verdict findings",
+}, "check": {
+	"Document": "schema inputs quality survey findings verdict requests problems clock",
+	"Input":    "file format bytes spans records skipped errors error_count notes truncated gaps unusable",
+	"Problem":  "code severity count of unit message what_to_do switch exemplars",
 }, "gate-selftest": {
 	"Document":   "schema verdict rules",
 	"TestedRule": "rule metric line change verdict message",
@@ -97,6 +104,9 @@ func TestDocumentsKeepTheirPromise(t *testing.T) {
 	merge["Document"] += " shards in_two_shards"
 	merge["Shard"] = "file requests"
 	promised["merge"] = merge
+	for _, shared := range []string{"Quality", "Join", "Finding", "Clock"} { // check has them from the report
+		promised["check"][shared] = promised["report"][shared]
+	}
 	for command, types := range promised {
 		s, err := schema.Command(command)
 		if err != nil {

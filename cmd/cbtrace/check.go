@@ -1,0 +1,39 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/cbtrace/cbtrace/internal/analyze/check"
+)
+
+func newCheck(a *app) *cobra.Command {
+	var in captureFlags
+	var out outputFlags
+	cmd := &cobra.Command{
+		Use:   "check [INPUT…]",
+		Short: "what is wrong with the capture, what is missing, which switch brings it",
+		Long: "Judges the capture rather than its requests: files that cannot be used, broken and missing records, clocks that contradict each other; what is missing for one trace per request, " +
+			"and which flag or variable of vLLM or LMCache would bring it. The verdict is clean or notes (exit status 0), or bad (3).",
+		Example: `  cbtrace check traces/                              before the numbers are believed
+  cbtrace check --format json traces/ | jq -r .verdict`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			in.keepGoing = true // a file that cannot be used is what this is about
+			c, err := a.capture(cmd.Context(), &in, args, false, false)
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			d, err := c.Check(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if d.Verdict == check.Bad {
+				a.verdict = exitInput
+			}
+			return show(a, &out, a.view(args).Check(d), []*check.Document{d})
+		},
+	}
+	in.register(cmd)
+	out.register(cmd, "table", "json", "jsonl", "csv", "markdown")
+	return cmd
+}

@@ -1,0 +1,98 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/cbtrace/cbtrace/internal/analyze/check"
+	"github.com/cbtrace/cbtrace/internal/analyze/report"
+)
+
+// Check is the judgement on a capture: the verdict, a section per problem, what was read, and clocks.
+func (v *View) Check(d *check.Document) *Page {
+	p := &Page{Main: "inputs"}
+	p.Say(checkVerdict(d))
+	for i := range d.Problems {
+		problem := &d.Problems[i]
+		tone := Plain
+		if problem.Severity == check.Bad {
+			tone = Bad
+		}
+		p.Title(Toned(tone, problem.Severity+": "+problem.Code) + ", " + howMany(problem))
+		p.Fact("Means", Escape(problem.Message))
+		p.Fact("Do", Escape(problem.WhatToDo))
+		p.Fact("Switch", unbroken(Escape(problem.Switch)))
+		var such []string
+		for _, e := range problem.Exemplars {
+			such = append(such, Escape(e))
+		}
+		p.Fact("Such as", strings.Join(such, ", "))
+	}
+	p.Title("Inputs")
+	p.Table(checkInputs(d))
+	for i := range d.Inputs {
+		for _, text := range d.Inputs[i].Notes {
+			p.Item(Escape(d.Inputs[i].File + ": " + text))
+		}
+	}
+	reportClock(p, &report.Document{Clock: d.Clock, Survey: d.Survey})
+	return p
+}
+
+func checkVerdict(d *check.Document) string {
+	bad := int64(0)
+	for i := range d.Problems {
+		if d.Problems[i].Severity == check.Bad {
+			bad++
+		}
+	}
+	missing := int64(len(d.Problems)) - bad
+	read := fmt.Sprintf("%s in %s", Plural(d.Requests, "request"), Plural(int64(len(d.Inputs)), "file"))
+	switch d.Verdict {
+	case check.Clean:
+		return Toned(Good, "clean") + ": " + read + ", and nothing is damaged or missing."
+	case check.Notes:
+		return Toned(Good, "notes") + ": " + read + fmt.Sprintf(". Nothing is damaged; %s could tell more.", Plural(missing, "thing"))
+	}
+	s := Toned(Bad, "bad") + ": " + read + fmt.Sprintf(". Its numbers are doubtful: %s", Plural(bad, "problem"))
+	if missing > 0 {
+		s += fmt.Sprintf("; beside them %s could tell more", Plural(missing, "thing"))
+	}
+	return s + "."
+}
+
+// howMany is a count with its unit: "53 of 79 requests".
+func howMany(p *check.Problem) string {
+	switch {
+	case p.Unit == "capture":
+		return "of the capture"
+	case p.Of > 0:
+		return Count(p.Count) + " of " + units(p.Of, p.Unit)
+	}
+	return units(p.Count, p.Unit)
+}
+
+func units(n int64, unit string) string {
+	if unit == "process" && n != 1 {
+		return Count(n) + " processes"
+	}
+	return Plural(n, unit)
+}
+
+// checkInputs is what was read.
+func checkInputs(d *check.Document) *Table {
+	t := &Table{Columns: []Column{{Name: "file", Shrink: true, Tail: true, Least: 24}, {Name: "format", Drop: 2}, {Name: "size", Kind: Amount, Drop: 1}, {Name: "spans", Kind: Tally},
+		{Name: "records", Kind: Tally, Drop: 3}, {Name: "skipped", Kind: Tally}, {Name: "", Key: "state", Shrink: true}}}
+	for i := range d.Inputs {
+		in := &d.Inputs[i]
+		state := Cell{}
+		switch {
+		case in.Unusable != "":
+			state = Word(in.Unusable)
+		case in.Truncated:
+			state = Word("ends in the middle of a record")
+		}
+		t.Add(Word(in.File), Word(in.Format), Of(in.Bytes), Of(in.Spans), Of(in.Records), Of(in.Skipped), state.Toned(Bad))
+	}
+	return t
+}

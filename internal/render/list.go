@@ -1,0 +1,86 @@
+package render
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/cbtrace/cbtrace/internal/analyze/list"
+)
+
+// List is requests as a table, one a row.
+func (v *View) List(d *list.Document) *Page {
+	p := &Page{Main: "requests"}
+	day := v.oneDay(d)
+	start := Column{Name: "start", Shrink: true, Tail: true, Least: 14, Drop: 5}
+	if day != "" {
+		start.Name = "start " + day
+	}
+	start.Key = "time"
+	duration := Column{Name: "duration", Kind: Time, Drop: 4}
+	if v.Sort == list.ByDuration.String() {
+		duration.Drop = 0
+	}
+	t := &Table{Name: "requests", Columns: []Column{
+		{Name: "request", Key: "id"},
+		{Name: "external id", Hidden: true},
+		start,
+		{Name: "start", Hidden: true},
+		{Name: "start", Key: "start_unix_ns", Hidden: true},
+		{Name: "ttft", Kind: Time},
+		duration,
+		{Name: "hit", Kind: Share, Drop: 1},
+		{Name: "class", Key: "hit_class", Drop: 7},
+		{Name: "top stage", Drop: 3},
+		{Name: "loads", Key: "verdict", Drop: 6},
+		{Name: "findings", Key: "finding", Shrink: true, Tail: true, Least: 16, Drop: 2}, // the gravest, and how many more
+		{Name: "findings", Hidden: true},
+		{Name: "model", Shrink: true, Least: 12, Drop: 8},
+		{Name: "instance", Shrink: true, Least: 12, Drop: 9},
+	}}
+	for i := range d.Requests {
+		r := &d.Requests[i]
+		var short, full, ns Cell
+		if r.StartUnixNS.OK {
+			text := Instant(r.StartUnixNS.V, v.Where)
+			short, full, ns = Word(strings.TrimPrefix(text, day+"T")), Word(text), Word(strconv.FormatInt(r.StartUnixNS.V, 10))
+		}
+		t.Add(Word(r.ID), Word(r.ExternalID), short, full, ns, Known(r.TTFTNS), Known(r.DurationNS), KnownFloat(r.HitRate), Word(r.HitClass),
+			Word(r.TopStage), Word(r.Verdict), Word(worst(r.Findings)), Word(strings.Join(r.Findings, " ")), Word(r.Model), Word(r.Instance))
+	}
+	p.Table(t)
+	switch {
+	case d.Of.OK:
+		p.Say(fmt.Sprintf("%s of %s: the saved report keeps a sample of %s.", Count(d.Shown), Plural(d.Total, "request"), Plural(d.Of.V, "request")))
+	case d.Shown < d.Total:
+		p.Say(fmt.Sprintf("%s of %s.", Count(d.Shown), Plural(d.Total, "request")))
+	}
+	return p
+}
+
+// worst is the gravest of some findings, and how many more there are.
+func worst(codes []string) string {
+	switch len(codes) {
+	case 0:
+		return ""
+	case 1:
+		return codes[0]
+	}
+	return fmt.Sprintf("%s +%d", codes[0], len(codes)-1)
+}
+
+// oneDay is the day on which all of the requests began, "" where it is not one.
+func (v *View) oneDay(d *list.Document) string {
+	day := ""
+	for i := range d.Requests {
+		if at := d.Requests[i].StartUnixNS; at.OK {
+			switch this, _, _ := strings.Cut(Instant(at.V, v.Where), "T"); {
+			case day == "":
+				day = this
+			case day != this:
+				return ""
+			}
+		}
+	}
+	return day
+}
