@@ -1,19 +1,26 @@
-# build, demo, test and lint need Go alone; race needs gcc, oracle needs python3.
+# build, demo, test and lint need Go alone; race needs gcc, oracle python3, bench-day gcc, python3, jq and zstd.
 FUZZTIME ?= 60s
 BENCH    ?= .
 COUNT    ?= 10
 ORACLE   ?= ../shared/oracle/accept.py
 ONLY     ?=
-DEMO     ?= testdata/otlp
+DEMO     ?= testdata/demo
+REQUESTS ?= 60000
+SCALES   ?= 1,4,16
+ROUNDS   ?= 5
 
-.PHONY: build demo test race lint fuzz bench golden cover oracle cross
+.PHONY: build demo demo-data test race lint fuzz bench bench-day golden cover oracle cross
 
 build:
 	CGO_ENABLED=0 go build -trimpath -o bin/cbtrace ./cmd/cbtrace
 
 demo: build
 	./bin/cbtrace report $(DEMO)
-	./bin/cbtrace inspect chatcmpl-93ab $(DEMO)
+	./bin/cbtrace list --sort ttft --limit 5 $(DEMO)
+	./bin/cbtrace inspect chatcmpl-90a5 $(DEMO)
+
+demo-data:
+	go run ./testdata/gen -o testdata/demo
 
 test:
 	CGO_ENABLED=0 go test ./...
@@ -22,8 +29,8 @@ race:
 	CGO_ENABLED=1 go test -race ./...
 
 lint:
-	@out=$$(gofmt -l cmd internal); test -z "$$out" || { echo "gofmt: $$out"; exit 1; }
-	go vet ./... && go tool staticcheck ./...
+	@out=$$(gofmt -l cmd internal testdata/gen); test -z "$$out" || { echo "gofmt: $$out"; exit 1; }
+	go vet ./... ./testdata/gen && go tool staticcheck ./... ./testdata/gen
 
 fuzz: # two targets at a time, one worker each
 	@for p in $$(go list ./...); do go test -list '^Fuzz' $$p | grep '^Fuzz' | sed "s|^|$$p |"; done | \
@@ -31,6 +38,10 @@ fuzz: # two targets at a time, one worker each
 
 bench:
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./... | tee bench.txt
+
+bench-day: build
+	mkdir -p bin/bench && cd testdata/bench && go build -o ../../bin/bench/ ./gen ./pdata ./run && CGO_ENABLED=1 go build -o ../../bin/bench/ ./duck && cp lines.py ../../bin/bench/
+	./bin/bench/run -cbtrace bin/cbtrace -tools bin/bench -requests $(REQUESTS) -scales $(SCALES) -rounds $(ROUNDS)
 
 golden:
 	go test ./cmd/cbtrace ./internal/render -update
