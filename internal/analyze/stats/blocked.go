@@ -9,8 +9,12 @@ import (
 // A Value is the number of one request; Weight says how many requests it stands for, in any unit, and is over 0.
 type Value struct{ V, Weight int64 }
 
-// step is how many values lie between two of the prepared sums of a Percentile.
-const step = 64
+// step is how many values lie between two of the prepared sums of a Percentile; a percentile that lies fewer than nearEnd values from the end is
+// counted from there.
+const (
+	step    = 64
+	nearEnd = 96
+)
 
 // A Percentile is the nearest-rank percentile of values in blocks. A draw costs a search: per step values the weights of the blocks before
 // them are added up once.
@@ -18,6 +22,7 @@ type Percentile struct {
 	p      int64
 	blocks int
 	values []placed // ascending
+	each   int64    // the weight of every block, 0 where they differ
 	sums   []int64  // of row r: the weights of each block among the first r·step values; the last row is of all
 }
 
@@ -43,21 +48,31 @@ func NewPercentile(p int64, values []Value) *Percentile {
 		sum[v.block] += v.weight
 	}
 	s.sums = append(s.sums, sum...)
+	if n > 0 && slices.Min(sum) == slices.Max(sum) {
+		s.each = sum[0]
+	}
 	return s
 }
 
 // Blocks is how many blocks there are.
 func (s *Percentile) Blocks() int { return s.blocks }
 
-// At is the percentile of counts[b] times the values of each block b: the smallest value with at least that share of all weight at or below.
+// At is the percentile of counts[b] times the values of each block b, all of which sum to Blocks: the smallest value with at least that share of
+// all weight at or below.
 func (s *Percentile) At(counts []int64) float64 {
 	rows := (len(s.values) + step - 1) / step // the row of all comes after them
-	total := s.sum(rows, counts)
+	total := s.each * int64(s.blocks)
+	if total == 0 {
+		total = s.sum(rows, counts)
+	}
 	if total == 0 {
 		return math.NaN()
 	}
 	want := max(1, total/1000*s.p+(total%1000*s.p+999)/1000)
-	// The sum of row lo is below want, that of hi is not. Most draws are near to where the percentile of all values lies.
+	if len(s.values)*int(1000-s.p)/1000 < nearEnd {
+		return s.fromEnd(counts, total-want)
+	}
+	// The sum of row lo is below want, that of hi is not. Most draws are nearEnd to where the percentile of all values lies.
 	lo, hi := 0, rows
 	for at, by := int(int64(rows)*s.p/1000), 1; lo < at && at < hi; by *= 2 {
 		if s.sum(at, counts) < want {
@@ -80,6 +95,17 @@ func (s *Percentile) At(counts []int64) float64 {
 			return float64(v.v)
 		}
 	}
+}
+
+// fromEnd is the smallest value with no more than a weight above it.
+func (s *Percentile) fromEnd(counts []int64, above int64) float64 {
+	sum, i := int64(0), len(s.values)
+	for sum <= above {
+		i--
+		v := &s.values[i]
+		sum += v.weight * counts[v.block]
+	}
+	return float64(s.values[i].v)
 }
 
 func (s *Percentile) sum(row int, counts []int64) int64 {

@@ -2,7 +2,6 @@ package stats
 
 import (
 	"math"
-	"math/bits"
 	"math/rand/v2"
 	"slices"
 )
@@ -19,12 +18,6 @@ const Confidence = 0.95
 
 // generator is the source of all draws of one statistic.
 func generator(seed uint64) *rand.PCG { return rand.NewPCG(seed, 0) }
-
-// below is a uniform number below n. The bias of at most n/2⁶⁴ is nothing beside the number of draws.
-func below(g *rand.PCG, n int) int {
-	hi, _ := bits.Mul64(g.Uint64(), uint64(n))
-	return int(hi)
-}
 
 // RatioBounds are the one-sided 95 % bounds of Σnum/Σden over n rows, by 2 000 draws of n rows with replacement: the values at the nearest
 // ranks of 5 % and 95 % (R9.2). Draws in which Σden is 0 count as the lowest for low and as the highest for high. Without rows both are NaN.
@@ -71,7 +64,7 @@ func nearestRank(n int, p float64) int { return max(1, int(math.Ceil(p*float64(n
 // A Blocked is a statistic of requests that were cut into blocks of time.
 type Blocked interface {
 	Blocks() int
-	// At is the statistic of counts[b] times the requests of each block b; NaN where there is none.
+	// At is the statistic of counts[b] times the requests of each block b, all of which sum to Blocks; NaN where there is none.
 	At(counts []int64) float64
 }
 
@@ -102,8 +95,12 @@ func Differences(current Blocked, before []Blocked, seed uint64) []float64 {
 		n := b.Blocks()
 		c := counts[:n]
 		clear(c)
-		for range n {
-			c[below(g, n)]++
+		for i := 0; i < n; i += 2 {
+			r := g.Uint64() // two blocks, of at most 100
+			c[(r>>32)*uint64(n)>>32]++
+			if i+1 < n {
+				c[(r&(1<<32-1))*uint64(n)>>32]++
+			}
 		}
 		return b.At(c)
 	}

@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -209,5 +210,21 @@ func BenchmarkRatioBounds(b *testing.B) {
 	}
 	for b.Loop() {
 		RatioBounds(num, den, 1)
+	}
+}
+
+func BenchmarkDifferencesOfFew(b *testing.B) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	values := make([]Value, 500)
+	for i := range values {
+		values[i] = Value{rnd.Int64N(1e9), 1}
+	}
+	for _, p := range []int64{500, 950} {
+		b.Run(fmt.Sprint("p", p), func(b *testing.B) {
+			x, y := NewPercentile(p, values), NewPercentile(p, values)
+			for b.Loop() {
+				Differences(x, []Blocked{y}, 1)
+			}
+		})
 	}
 }
