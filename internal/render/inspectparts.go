@@ -50,11 +50,11 @@ func inspectPath(p *Page, d *inspect.Document) {
 		}
 		cells := []Cell{Word(s.Stage), Word(boundOf(d, s.Stage, within))}
 		if first && e != nil {
-			cells = append(cells, Of(e.NS), KnownFloat(e.Share), Of(e.DragNS))
+			cells = append(cells, Of(e.NS).Within(e.UncertaintyNS), shareWithin(e, c.TTFT.TotalNS), Of(e.DragNS))
 		} else if first {
 			cells = append(cells, Cell{}, Cell{}, Cell{})
 		}
-		cells = append(cells, Of(s.NS), KnownFloat(s.Share))
+		cells = append(cells, Of(s.NS).Within(s.UncertaintyNS), shareWithin(s, c.TotalNS))
 		if !first {
 			cells = append(cells, Of(s.DragNS))
 		}
@@ -72,6 +72,15 @@ func inspectPath(p *Page, d *inspect.Document) {
 	if first {
 		p.Say("Bound in all by " + boundShares(c.ByBound, c.TotalNS) + ".")
 	}
+}
+
+// shareWithin is the share that a stage has of a path; one below its uncertainty is not printed as fact (R5.8).
+func shareWithin(s *report.StageTime, total int64) Cell {
+	c := KnownFloat(s.Share)
+	if u := s.UncertaintyNS; u.OK && total > 0 && s.NS < u.V {
+		c.doubt = float64(u.V) / float64(total)
+	}
+	return c
 }
 
 func nsOf(s *report.StageTime) int64 {
@@ -97,7 +106,7 @@ func inspectLookup(p *Page, d *inspect.Document) {
 		if l.Basis == model.InferredUpper.String() && l.L2LoadNS.V > 0 {
 			load.mark = "≤"
 		}
-		t.Add(Known(l.RPCNS), Known(l.SubmitNS), load, Known(l.ServerOtherNS), Known(l.PollWaitNS), Known(l.ServerNS), Known(l.WaitNS),
+		t.Add(Known(l.RPCNS), Known(l.SubmitNS).Within(l.UncertaintyNS), load, Known(l.ServerOtherNS), Known(l.PollWaitNS).Within(l.UncertaintyNS), Known(l.ServerNS), Known(l.WaitNS),
 			Known(l.NPolls), Known(l.OvershootNS), Word(basisWords[l.Basis]))
 	}
 	p.Table(t)
@@ -182,9 +191,13 @@ func inspectLoads(p *Page, d *inspect.Document) {
 	l := &d.Loads
 	p.Title("Loads")
 	t := &Table{Name: "loads", Columns: []Column{{Name: "attempt", Kind: Tally}, {Name: "rank", Key: "worker"}, {Name: "start", Kind: Time}, {Name: "duration", Kind: Time}, {Name: "tokens written", Key: "tokens", Kind: Tally}}}
+	doubt := map[string]model.Opt{}
+	for i := range d.Spans {
+		doubt[d.Spans[i].ID] = d.Spans[i].UncertaintyNS
+	}
 	for i := range l.Passes {
 		s := &l.Passes[i]
-		t.Add(Of(s.Attempt), Word(s.Worker), Of(s.StartNS), Of(s.DurationNS), Known(s.WrittenTokens))
+		t.Add(Of(s.Attempt), Word(s.Worker), Of(s.StartNS).Within(doubt[s.Span]), Of(s.DurationNS), Known(s.WrittenTokens))
 	}
 	if len(l.Passes) > 0 {
 		text := fmt.Sprintf("%s in %s", passes(len(l.Passes)), Plural(int64(l.Attempts), "attempt"))

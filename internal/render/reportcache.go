@@ -21,7 +21,16 @@ func reportLookup(p *Page, d *report.Document) {
 	t := seriesTable("lookup", rows...) // a lookup gives each of them a value: all have values or none
 	t.Columns = append(t.Columns, Column{Name: "of rpc", Kind: Share})
 	for i := range t.Rows {
-		if t.Rows[i] = append(t.Rows[i], shareOf(rows[i].series.TotalNS.V, l.RPC.TotalNS.V)); i > 0 {
+		share := shareOf(rows[i].series.TotalNS.V, l.RPC.TotalNS.V)
+		if name := rows[i].name; name == "submit" || name == "poll_wait" { // they compare the clocks of two processes (R5.8)
+			for c := 2; c < len(t.Rows[i]); c++ {
+				t.Rows[i][c] = t.Rows[i][c].Within(l.UncertaintyNS)
+			}
+			if whole := l.UncertaintyNS.V * l.RPC.N; l.UncertaintyNS.OK && rows[i].series.TotalNS.V < whole {
+				share.doubt = shareOf(whole, l.RPC.TotalNS.V).v
+			}
+		}
+		if t.Rows[i] = append(t.Rows[i], share); i > 0 {
 			t.Rows[i][0] = t.Rows[i][0].Signed("  ")
 		}
 	}

@@ -118,7 +118,7 @@ func (t *Table) write(w io.Writer, s Style) error {
 	}
 	t = t.shown()
 	heads, cells := t.grid(s)
-	widths := make([]int, len(heads))
+	widths, headings := make([]int, len(heads)), make([]int, len(heads))
 	var keep []int
 	for i := range heads {
 		if !t.says(i) {
@@ -129,15 +129,16 @@ func (t *Table) write(w io.Writer, s Style) error {
 			widths[i] = barUsual
 			continue
 		}
-		widths[i] = columns(heads[i])
+		headings[i] = columns(heads[i])
+		widths[i] = headings[i]
 		for _, row := range cells {
 			widths[i] = max(widths[i], columns(row[i]))
 		}
 		if most := t.Columns[i].Most; s.Width > 0 && most > 0 {
-			widths[i] = min(widths[i], max(most, columns(heads[i])))
+			widths[i] = min(widths[i], max(most, headings[i]))
 		}
 	}
-	keep = t.fit(keep, widths, s.Width)
+	keep = t.fit(keep, widths, headings, s.Width)
 	table := newPlain(t, keep, w)
 	cut := "…"
 	if s.ASCII {
@@ -215,8 +216,8 @@ func newPlain(t *Table, keep []int, w io.Writer) *tablewriter.Table {
 		tablewriter.WithRendition(tw.Rendition{Borders: tw.BorderNone, Symbols: tw.NewSymbols(tw.StyleNone), Settings: tw.Settings{Separators: tw.SeparatorsNone, Lines: tw.LinesNone}}))
 }
 
-// fit returns the columns that stay, and sets the widths of bars and of those that shrink.
-func (t *Table) fit(keep, widths []int, width int) []int {
+// fit returns the columns that stay, and sets the widths of bars and of those that shrink, which stay as wide as their headings.
+func (t *Table) fit(keep, widths, heads []int, width int) []int {
 	if width <= 0 {
 		return keep
 	}
@@ -228,7 +229,7 @@ func (t *Table) fit(keep, widths []int, width int) []int {
 	for total > width {
 		widest := -1
 		for _, i := range keep {
-			if least := t.Columns[i].Least; least > 0 && widths[i] > least && (widest < 0 || widths[i] > widths[widest]) {
+			if least := t.Columns[i].Least; least > 0 && widths[i] > max(least, heads[i]) && (widest < 0 || widths[i] > widths[widest]) {
 				widest = i
 			}
 		}
@@ -268,7 +269,7 @@ func (t *Table) fit(keep, widths []int, width int) []int {
 	for total > width {
 		widest := -1
 		for _, i := range keep {
-			if t.Columns[i].Shrink && widths[i] > minShrunk && (widest < 0 || widths[i] > widths[widest]) {
+			if t.Columns[i].Shrink && widths[i] > max(minShrunk, heads[i]) && (widest < 0 || widths[i] > widths[widest]) {
 				widest = i
 			}
 		}

@@ -189,7 +189,7 @@ func (f *fall) cells(g *group) []Cell {
 	if path.V > 0 {
 		onPath = onPath.Toned(OnPath)
 	}
-	return []Cell{Word(name), Drawn(strokes), Known(first.StartNS), Known(duration), onPath, Known(self), Word(f.note(g)), Word(first.Process), Word(from), Word(first.ID), Word(first.Parent)}
+	return []Cell{Word(name), Drawn(strokes), Known(first.StartNS).Within(first.UncertaintyNS), Known(duration), onPath, Known(self), Word(f.note(g)), Word(first.Process), Word(from), Word(first.ID), Word(first.Parent)}
 }
 
 // note says what is odd about the spans of a row.

@@ -32,6 +32,7 @@ type builder struct {
 	dict    *model.Dict
 	start   model.Time // of the window
 	formats map[string]string
+	clocks  map[model.ProcID]*model.Span // one span of each
 }
 
 // Build makes the document. It keeps nothing of the request: what a request points to is reused for the next.
@@ -106,7 +107,7 @@ func (b *builder) path() CriticalPath {
 
 // byStage adds up what the stages of a path held, whoever owns them; largest first, ties by name.
 func (b *builder) byStage(total int64, of func(*critpath.Stage) (ns, drag int64)) []report.StageTime {
-	out, at := []report.StageTime{}, map[model.StrID]int{}
+	out, at, doubts := []report.StageTime{}, map[model.StrID]int{}, b.pathDoubts(total)
 	for i := range b.Path.Stages {
 		s := &b.Path.Stages[i]
 		ns, drag := of(s)
@@ -117,7 +118,7 @@ func (b *builder) byStage(total int64, of func(*critpath.Stage) (ns, drag int64)
 		if !ok {
 			n = len(out)
 			at[s.Key] = n
-			out = append(out, report.StageTime{Stage: b.dict.Str(s.Key)})
+			out = append(out, report.StageTime{Stage: b.dict.Str(s.Key), UncertaintyNS: doubts[s.Key]})
 		}
 		out[n].NS += ns
 		out[n].DragNS += drag

@@ -103,12 +103,12 @@ x.note               sched   - -       id=N trace=2
 		{"kind":"self","stage":"cb.retrieve","span":"R","start_ns":6000000,"duration_ns":1000000,"bound":"gpu_copy"},
 		{"kind":"self","stage":"llm_request","span":"E","start_ns":7000000,"duration_ns":1000000,"bound":"engine"},
 		{"kind":"self","stage":"llm_request","span":"E","start_ns":8000000,"duration_ns":2000000,"bound":"decode"}],
-		"by_stage":[{"stage":"llm_request","ns":5000000,"share":0.5,"drag_ns":5000000},{"stage":"cb.lookup","ns":2000000,"share":0.2,"drag_ns":2000000},
-			{"stage":"cb.lookup.rpc","ns":2000000,"share":0.2,"drag_ns":2000000},{"stage":"cb.retrieve","ns":1000000,"share":0.1,"drag_ns":1000000}],
+		"by_stage":[{"stage":"llm_request","ns":5000000,"share":0.5,"drag_ns":5000000,"uncertainty_ns":0},{"stage":"cb.lookup","ns":2000000,"share":0.2,"drag_ns":2000000,"uncertainty_ns":0},
+			{"stage":"cb.lookup.rpc","ns":2000000,"share":0.2,"drag_ns":2000000,"uncertainty_ns":0},{"stage":"cb.retrieve","ns":1000000,"share":0.1,"drag_ns":1000000,"uncertainty_ns":0}],
 		"by_bound":[{"bound":"decode","ns":2000000},{"bound":"engine","ns":2000000},{"bound":"match","ns":2000000},{"bound":"gpu_copy","ns":1000000},
 			{"bound":"poll","ns":1000000},{"bound":"queue","ns":1000000},{"bound":"rpc","ns":1000000}],
-		"ttft":{"total_ns":8000000,"by_stage":[{"stage":"llm_request","ns":3000000,"share":0.375,"drag_ns":3000000},{"stage":"cb.lookup","ns":2000000,"share":0.25,"drag_ns":2000000},
-			{"stage":"cb.lookup.rpc","ns":2000000,"share":0.25,"drag_ns":2000000},{"stage":"cb.retrieve","ns":1000000,"share":0.125,"drag_ns":1000000}],
+		"ttft":{"total_ns":8000000,"by_stage":[{"stage":"llm_request","ns":3000000,"share":0.375,"drag_ns":3000000,"uncertainty_ns":0},{"stage":"cb.lookup","ns":2000000,"share":0.25,"drag_ns":2000000,"uncertainty_ns":0},
+			{"stage":"cb.lookup.rpc","ns":2000000,"share":0.25,"drag_ns":2000000,"uncertainty_ns":0},{"stage":"cb.retrieve","ns":1000000,"share":0.125,"drag_ns":1000000,"uncertainty_ns":0}],
 			"by_bound":[{"bound":"engine","ns":2000000},{"bound":"match","ns":2000000},{"bound":"gpu_copy","ns":1000000},{"bound":"poll","ns":1000000},{"bound":"queue","ns":1000000},{"bound":"rpc","ns":1000000}]}}`)
 	var ids []string
 	for _, s := range got.Spans {
@@ -120,15 +120,15 @@ x.note               sched   - -       id=N trace=2
 	part("the root", got.Spans[0], `{"id":"E","trace":"`+trace1+`","edge":"root","stage":"llm_request","name":"llm_request","owner":"engine","process":"engine","class":"work",
 		"start_ns":0,"raw_start_unix_ns":1700000000000000000,"duration_ns":10000000,"self_ns":4000000,"critical_ns":5000000,
 		"attributes":{"gen_ai.latency.time_in_queue":0.001,"gen_ai.latency.time_to_first_token":0.008},
-		"sources":[{"file":"run/spans.json","format":"otlp-json+gzip","offset":0,"joined":"normalised_id"}],"flags":[]}`)
+		"sources":[{"file":"run/spans.json","format":"otlp-json+gzip","offset":0,"joined":"normalised_id"}],"flags":[],"uncertainty_ns":0}`)
 	part("the rpc", got.Spans[1], `{"id":"K","trace":"`+trace2+`","parent":"E","edge":"adopted","stage":"cb.lookup.rpc","name":"cb.lookup.rpc","owner":"scheduler","process":"sched","class":"work",
 		"start_ns":1000000,"raw_start_unix_ns":1700000000001000000,"duration_ns":4000000,"self_ns":2000000,"critical_ns":2000000,"attributes":{"n_polls":2},
 		"sources":[{"file":"run/profile.jsonl","format":"cb-profile","line":3,"joined":"id"},{"file":"run/profile.jsonl","format":"cb-profile","line":7,"joined":"id"},
-			{"file":"run/spans.json","format":"otlp-json+gzip","offset":300,"joined":"trace"}],"flags":[]}`)
+			{"file":"run/spans.json","format":"otlp-json+gzip","offset":300,"joined":"trace"}],"flags":[],"uncertainty_ns":null}`)
 	part("an orphan", got.Spans[4], `{"id":"S","trace":"`+trace3+`","parent":"E","original_parent":"gone","edge":"adopted","stage":"cb.start_load_kv","name":"cb.start_load_kv","owner":"worker",
-		"process":"worker0","class":"work","start_ns":6000000,"raw_start_unix_ns":1700000000006000000,"duration_ns":1000000,"self_ns":0,"critical_ns":0,"attributes":{"rank":"0"},"flags":["orphan"]}`)
+		"process":"worker0","class":"work","start_ns":6000000,"raw_start_unix_ns":1700000000006000000,"duration_ns":1000000,"self_ns":0,"critical_ns":0,"attributes":{"rank":"0"},"flags":["orphan"],"uncertainty_ns":null}`)
 	part("without a time", got.Spans[6], `{"id":"N","trace":"`+trace2+`","parent":"E","edge":"adopted","stage":"x.note","name":"x.note","process":"sched","class":"work",
-		"start_ns":null,"raw_start_unix_ns":null,"duration_ns":null,"self_ns":null,"critical_ns":null,"flags":["untimed","transparent"]}`)
+		"start_ns":null,"raw_start_unix_ns":null,"duration_ns":null,"self_ns":null,"critical_ns":null,"flags":["untimed","transparent"],"uncertainty_ns":null}`)
 	part("lookup", got.Lookup, `[{"rpc_ns":4000000,"submit_ns":1000000,"l2_load_ns":0,"l2_load_min_ns":null,"server_other_ns":2000000,"poll_wait_ns":1000000,"server_ns":null,"wait_ns":null,
 		"n_polls":2,"poll_max_interval_ns":null,"overshoot_ns":null,"basis":"inferred_upper","uncertainty_ns":null}]`)
 	part("hits", got.Hits, `{"requested_tokens":1024,"hit_tokens":512,"hit_rate":0.5,"class":"partial","prefix_tokens":512,"segmented_prefix_tokens":null,"non_prefix_tokens":0,"l1_tokens":null,

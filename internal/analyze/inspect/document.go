@@ -76,6 +76,7 @@ type Span struct {
 	Attributes     map[string]any `json:"attributes,omitempty"`
 	Sources        []Source       `json:"sources,omitempty" doc:"the records it was read from"`
 	Flags          []string       `json:"flags" enum:"duplicate_id|cycle_cut|open|untimed|orphan|clipped|outside|fitted|synthetic|transparent|shutdown|negative"`
+	UncertaintyNS  model.Opt      `json:"uncertainty_ns" doc:"how far start_ns may be wrong: how well the clocks of this span and of the root are known against each other; null where they are not"`
 }
 
 // A Source is where a record was read. Exactly one of line and offset is there.

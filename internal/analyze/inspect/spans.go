@@ -43,6 +43,7 @@ func (b *builder) span(s *model.Span) Span {
 		return out
 	}
 	out.StartNS, out.RawStartUnixNS, out.CriticalNS = model.Some(int64(s.Start-b.start)), model.Some(int64(s.RawStart)), model.Some(int64(s.Critical))
+	out.UncertaintyNS = b.doubt(s)
 	if !s.Has(model.FlagOpen) {
 		out.DurationNS, out.SelfNS = model.Some(int64(s.Dur())), model.Some(int64(s.Self))
 	}

@@ -154,7 +154,7 @@ func (t *tally) paths(m Method) ([]Stage, CriticalPath) {
 func stageTimes(times []stageTime, whole sum) []StageTime {
 	out := make([]StageTime, 0, len(times))
 	for _, s := range times {
-		out = append(out, StageTime{s.name, s.ns.int64(), s.ns.over(whole), s.drag.int64()})
+		out = append(out, StageTime{Stage: s.name, NS: s.ns.int64(), Share: s.ns.over(whole), DragNS: s.drag.int64()})
 	}
 	return out
 }

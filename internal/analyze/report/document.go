@@ -132,6 +132,8 @@ type StageTime struct {
 	NS     int64          `json:"ns"`
 	Share  model.OptFloat `json:"share" doc:"of the total"`
 	DragNS int64          `json:"drag_ns" doc:"what would be saved at most"`
+
+	UncertaintyNS model.Opt `json:"uncertainty_ns,omitzero" doc:"of one request: how far ns may be wrong, where it compares the clocks of processes that are known against each other"`
 }
 
 // A BoundTime is the time on a path that one thing limits.

@@ -130,7 +130,7 @@ func TestWhichRequestsCount(t *testing.T) {
 	s := d.Stages[0]
 	check(t, "stage", []any{s.Stage, s.Owner, s.Class, s.Spans, s.Requests, s.N, s.SelfNS, s.CriticalNS, s.CriticalShare.V, s.DragNS},
 		[]any{"cb.request", "scheduler", "work", 10, 5, 4, 4 * 30, 100, 1, 5})
-	check(t, "by stage", d.CriticalPath.ByStage, []StageTime{{"cb.request", 100, model.SomeFloat(1), 5}})
+	check(t, "by stage", d.CriticalPath.ByStage, []StageTime{{Stage: "cb.request", NS: 100, Share: model.SomeFloat(1), DragNS: 5}})
 	check(t, "by bound", d.CriticalPath.ByBound, []BoundTime{{"engine", 100}})
 	check(t, "slowest", len(d.Slowest), 1)
 	d = reportOf(Options{Per: PerRequest}, rows...)
