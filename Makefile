@@ -9,7 +9,7 @@ REQUESTS ?= 60000
 SCALES   ?= 1,4,16
 ROUNDS   ?= 5
 
-.PHONY: build demo demo-data test race lint fuzz bench bench-day golden cover oracle cross
+.PHONY: stats-power build demo demo-data test race lint fuzz bench bench-day golden cover oracle cross
 
 build:
 	CGO_ENABLED=0 go build -trimpath -o bin/cbtrace ./cmd/cbtrace
@@ -55,3 +55,7 @@ oracle: build
 cross:
 	@for t in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64; do echo $$t; \
 	  GOOS=$${t%/*} GOARCH=$${t#*/} CGO_ENABLED=0 go build -trimpath -o bin/cbtrace-$${t%/*}-$${t#*/} ./cmd/cbtrace || exit 1; done
+
+# how often the gate is wrong and what it can see: minutes; docs/statistics.md holds what it prints
+stats-power:
+	go test ./internal/analyze/budget -run '^TestPower' -power -v -timeout 4h
