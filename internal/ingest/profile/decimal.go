@@ -193,12 +193,3 @@ func (d decimal) classify() (c class, n int64) {
 	}
 	return classOther, 0
 }
-
-func classOf(u model.ProfileUnit) class {
-	for c := classS; c < classOther; c++ {
-		if classUnit[c] == u {
-			return c
-		}
-	}
-	return classOther
-}

@@ -272,7 +272,7 @@ func (r *reader) takeNumber(id keyID, attr model.AttrKey, t []byte) {
 }
 
 func (r *reader) addNumber(attr model.AttrKey, t []byte) {
-	if n, err := jsonscan.ParseInt(t); err == nil && bytes.IndexAny(t, ".eE") < 0 {
+	if n, err := jsonscan.ParseInt(t); err == nil && !bytes.ContainsAny(t, ".eE") {
 		r.batch.AddInt(attr, n)
 	} else if f, err := strconv.ParseFloat(string(t), 64); err == nil {
 		r.batch.AddFloat(attr, f)
