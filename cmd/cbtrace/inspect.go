@@ -21,7 +21,7 @@ func newInspect(a *app) *cobra.Command {
 	var in captureFlags
 	var out outputFlags
 	var f finder
-	var showSensitive, unfold bool
+	var showSensitive, unfold, why bool
 	cmd := &cobra.Command{
 		Use:   "inspect [ID] [INPUT…]",
 		Short: "one request: where its time went, and why",
@@ -34,10 +34,14 @@ func newInspect(a *app) *cobra.Command {
   cbtrace inspect --slowest traces/                 no id: the slowest
   cbtrace inspect --finding late_poll traces/       the slowest that shows a finding
   cbtrace inspect --at 2025-11-29T16:00:12Z traces/ the slowest that was going on then
+  cbtrace inspect chatcmpl-7f3a --why traces/       what the cache found and loaded, as a sum
   cbtrace inspect chatcmpl-7f3a --format json -     for machines, from standard input`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(cmd, args); err != nil {
 				return err
+			}
+			if format := out.format.value; why && (format == "json" || format == "jsonl") {
+				return fmt.Errorf("--why is a table: want --format table, csv or markdown, have %s", format)
 			}
 			if !f.used() && (len(args) == 0 || args[0] == "") {
 				return errors.New("want the id of a request, or --slowest, --finding or --at")
@@ -69,13 +73,18 @@ func newInspect(a *app) *cobra.Command {
 			}
 			view := a.view(args)
 			view.Unfold = unfold
-			return a.showRequests(&out, view, docs, f.all || len(docs) > 1)
+			page := view.Inspect
+			if why {
+				page = view.Why
+			}
+			return a.showRequests(&out, page, docs, f.all || len(docs) > 1)
 		},
 	}
 	f.register(cmd)
 	in.register(cmd)
 	out.register(cmd, "table", "json", "jsonl", "csv", "markdown")
 	group(cmd, "Output", func(s *pflag.FlagSet) {
+		s.BoolVar(&why, "why", false, "the cache's decision instead: what was asked for, found and loaded as sums, with the time of each step")
 		s.BoolVar(&unfold, "unfold", false, "every span in a row of its own, also of many alike under one parent")
 		s.BoolVar(&showSensitive, "show-sensitive", false, "values that may hold prompts and credentials too")
 	})
@@ -83,9 +92,9 @@ func newInspect(a *app) *cobra.Command {
 }
 
 // showRequests prints requests, one page after the other; several for machines are an array.
-func (a *app) showRequests(out *outputFlags, view *render.View, docs []*inspect.Document, array bool) error {
+func (a *app) showRequests(out *outputFlags, pageOf func(*inspect.Document) *render.Page, docs []*inspect.Document, array bool) error {
 	if len(docs) == 1 && !(array && out.format.value == "json") {
-		return show(a, out, view.Inspect(docs[0]), docs)
+		return show(a, out, pageOf(docs[0]), docs)
 	}
 	return a.print(out.path, func(w io.Writer) error {
 		switch out.format.value {
@@ -102,7 +111,7 @@ func (a *app) showRequests(out *outputFlags, view *render.View, docs []*inspect.
 					return err
 				}
 			}
-			page := view.Inspect(d)
+			page := pageOf(d)
 			write := func(w io.Writer) error { return page.Text(w, a.style(out.path)) }
 			if out.format.value == "markdown" {
 				write = page.Markdown
