@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/cbtrace/cbtrace/internal/render/schema/schematest"
 )
 
 var demo = filepath.Join("..", "..", "testdata", "demo")
@@ -121,6 +123,18 @@ func TestFoldedTotals(t *testing.T) {
 			}
 			if sum != c.want || sum == 0 {
 				t.Errorf("--weight %s --per %s: %d, the report has %d", c.weight, per, sum, c.want)
+			}
+		}
+	}
+}
+
+// What list and check print as JSON is what their schemas say.
+func TestListAndCheckAreWhatTheirSchemasSay(t *testing.T) {
+	for _, command := range []string{"list", "check"} {
+		said := printed(t, "schema", command)
+		for _, input := range []string{demo, filepath.Join("..", "..", "testdata", "otlp")} {
+			for _, err := range schematest.Validate(said, printed(t, command, "--format", "json", input)) {
+				t.Errorf("%s %s: %v", command, input, err)
 			}
 		}
 	}

@@ -39,11 +39,14 @@ func newExport(a *app) *cobra.Command {
 		Short: "requests in the formats of other tools",
 		Long: "Writes requests for other tools. folded: stacks of spans with the ns that each took, for flamegraph.pl, inferno and speedscope. Weighted by self time they add up to the " +
 			"time that was spent, by critical to what requests waited. Characters that such files have no way to write are written as %XX.",
-		Example: `  cbtrace export --to folded traces/ | inferno-flamegraph > day.svg         where time is spent
+		Example: `  cbtrace export --to folded traces/ | inferno-flamegraph > spent.svg
+                                          where time is spent
   cbtrace export --to folded --weight critical traces/ | flamegraph.pl > waits.svg
-                                                                           what requests wait for
-  cbtrace export --to folded --request chatcmpl-7f3a -o one.folded traces/  one request
-  cbtrace export --to folded --owner --per request traces/                  a stack of each request and process`,
+                                          what requests wait for
+  cbtrace export --to folded --request chatcmpl-7f3a -o one.folded traces/
+                                          one request, for speedscope
+  cbtrace export --to folded --owner --per request traces/
+                                          by request and kind of process`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.to.value == "" {
 				return usagef("export needs --to: want one of %s", "folded")

@@ -37,12 +37,12 @@ func newList(a *app) *cobra.Command {
 		Short: "requests as rows, filtered and sorted",
 		Long: "Lists requests: when each began, how long it took, what the cache had for it, where most of its time went, and what is worth reading about it. " +
 			"As jsonl, unless an order is asked for, rows come as they are worked out and nothing is kept.",
-		Example: `  cbtrace list --sort ttft --limit 20 traces/                     the slowest
+		Example: `  cbtrace list --sort ttft --limit 20 traces/       the slowest
+  cbtrace list --sort hit_rate --limit 50 day.cbr   from a saved report
+  cbtrace list --format csv traces/ > requests.csv  for a spreadsheet
   cbtrace list --since -10m --where '{ request.finding != nil }' traces/
-                                                                  what was odd in the last ten minutes
-  cbtrace list --format jsonl traces/ | jq -r 'select(.hit_rate < 0.3) | .id'
-  cbtrace list --sort hit_rate --limit 50 day.cbr                 from a saved report
-  cbtrace list --format csv traces/ > requests.csv`,
+                                                    what was odd of late
+  cbtrace list --format jsonl traces/ | jq -r 'select(.hit_rate < 0.3) | .id'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.limit < 0 {
 				return usagef("--limit: want 0 (all) or more, have %d", f.limit)
@@ -79,7 +79,7 @@ func newList(a *app) *cobra.Command {
 	}
 	in.register(cmd)
 	group(cmd, "Rows", func(s *pflag.FlagSet) {
-		s.Var(&f.sort, "sort", "what comes first: the earliest, the longest duration or ttft, the lowest hit_rate, the gravest findings, or rows as they come (none)")
+		s.Var(&f.sort, "sort", "what comes first, as `ORDER`: start (the earliest), duration or ttft (the longest), hit_rate (the lowest), findings (the gravest), id; none: rows as they come")
 		s.BoolVar(&f.reverse, "reverse", false, "the other way round; rows without the number stay last")
 		s.IntVar(&f.limit, "limit", 0, "so many rows at most; 0: all")
 		s.BoolVar(&f.all, "all", false, "requests without a stage of the vocabulary too")
