@@ -160,7 +160,11 @@ func clockTable(clocks []report.Clock) *Table {
 		if basis == "none" {
 			basis = "too few pairs"
 		}
-		t.Add(Word(c.Process), Word(c.Reference), Known(c.OffsetNS), Known(c.UncertaintyNS), drift, Of(c.Pairs), Of(c.Disagreeing), Word(basis))
+		offset := Known(c.OffsetNS)
+		if offset.known && (model.IsAdrift(c.Process) || model.IsAdrift(c.Reference)) { // decades, which would be the unit of all the others
+			offset = Word("no epoch")
+		}
+		t.Add(Word(c.Process), Word(c.Reference), offset, Known(c.UncertaintyNS), drift, Of(c.Pairs), Of(c.Disagreeing), Word(basis))
 	}
 	return t
 }
