@@ -19,7 +19,6 @@ import (
 type population struct {
 	figures *report.Figures // nil: the table alone
 	table   *table
-	stages  []report.Stage // of the whole subject
 }
 
 // A measurement is a metric of a population.
