@@ -223,6 +223,17 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
+// The stage that is called request is told from the latency of that name.
+func TestStageCalledAsALatency(t *testing.T) {
+	in := Input{Current: run(5, func(i int, r *model.Row) { stage(r, model.StageRequest, 3*ms, 0) })}
+	d := gate(t, in, "stage: request, metric: p50, max: 1s", "metric: request.p50, max: 1s", "metric: request@server.p50, max: 2s")
+	var have []string
+	for _, r := range d.Results {
+		have = append(have, fmt.Sprint(r.Metric, " ", r.Value.V/ms))
+	}
+	check(t, "results", have, []string{"request@server.p50 3", "request.p50 100", "request@server.p50 3"})
+}
+
 // R9.4: fail over insufficient over warn over pass; rules of level warn only warn, those that are off are not there.
 func TestRunVerdict(t *testing.T) {
 	in := Input{Current: run(10, func(i int, r *model.Row) { r.Window = int64(i+1) * ms })}

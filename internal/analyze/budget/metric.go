@@ -107,9 +107,18 @@ func (m metric) unit() unit {
 // pattern reports whether the metric stands for those of several stages.
 func (m metric) pattern() bool { return m.of == ofStage && strings.Contains(m.stage, "*") }
 
-// stageName is the stage, with its owner where that is not the one of the vocabulary (R8.2).
+func isLatency(name string) bool {
+	for _, l := range latencies {
+		if l.name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// stageName is the stage, with its owner where that is not the one of the vocabulary (R8.2), or where the stage is called as a latency is.
 func (m metric) stageName() string {
-	if s := model.StageOf(m.stage); s != model.StageNone && s.Info().Owner != m.owner && m.owner != model.OwnerNone {
+	if s := model.StageOf(m.stage); s != model.StageNone && m.owner != model.OwnerNone && (s.Info().Owner != m.owner || isLatency(m.stage)) {
 		return m.stage + "@" + m.owner.String()
 	}
 	return m.stage
@@ -322,12 +331,7 @@ func Words() Vocabulary {
 // reserved reports whether what stands before a statistic belongs to metrics of another kind, so that it is a mistake and no stage.
 func reserved(stage string) bool {
 	head, _, _ := strings.Cut(stage, ".")
-	for _, l := range latencies {
-		if l.name == stage {
-			return true
-		}
-	}
-	return slices.Contains([]string{"lookup", "hit_rate", "finding", "failed", "effective_reuse", "requests"}, head)
+	return isLatency(stage) || slices.Contains([]string{"lookup", "hit_rate", "finding", "failed", "effective_reuse", "requests"}, head)
 }
 
 // stageNames are the stages of the vocabulary.
