@@ -17,7 +17,6 @@ func newCheck(a *app) *cobra.Command {
 		Example: `  cbtrace check traces/                              before the numbers are believed
   cbtrace check --format json traces/ | jq -r .verdict`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			in.keepGoing = true // a file that cannot be used is what this is about
 			c, err := a.capture(cmd.Context(), &in, args, false, false)
 			if err != nil {
 				return err
@@ -27,13 +26,14 @@ func newCheck(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if d.Verdict == check.Bad {
-				a.verdict = exitInput
-			}
+			a.verdict = checkStatus(d.Verdict)
 			return show(a, &out, a.view(args).Check(d), []*check.Document{d})
 		},
 	}
 	in.register(cmd)
+	for _, name := range []string{"strict", "keep-going"} { // what they decide is what this is about
+		cmd.Flags().Lookup(name).Hidden = true
+	}
 	out.register(cmd, "table", "json", "jsonl", "csv", "markdown")
 	return cmd
 }

@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cbtrace/cbtrace/internal/analyze/budget"
-	"github.com/cbtrace/cbtrace/internal/render"
+	"github.com/cbtrace/cbtrace/internal/analyze/check"
 )
 
 // The exit statuses (R3.4). This file is the only place that gives one.
@@ -22,6 +21,19 @@ const (
 	exitEvidence    = 4 // not enough evidence
 	exitInterrupted = 130
 )
+
+// statuses are what they mean, for help and the manual.
+var statuses = []struct {
+	status  int
+	meaning string
+}{
+	{exitFine, "fine"},
+	{exitBroken, "a budget is broken, or diff --fail found differences"},
+	{exitUsage, "wrong usage, an ambiguous id, a bad budget file"},
+	{exitInput, "input unusable: nothing could be read, no request found, a named file cannot be used, or --strict and something was bad"},
+	{exitEvidence, "not enough evidence for a budget"},
+	{exitInterrupted, "interrupted"},
+}
 
 // A usageError is a mistake in the arguments, the flags or a file that only configures.
 type usageError struct{ err error }
@@ -45,6 +57,14 @@ func status(err error, begun bool) int {
 	return exitInput
 }
 
+// checkStatus is the exit status of a verdict on a capture.
+func checkStatus(verdict string) int {
+	if verdict == check.Bad {
+		return exitInput
+	}
+	return exitFine
+}
+
 // gateStatus is the exit status of a verdict (R9.4); insufficient says what not enough evidence means: error, pass or fail.
 func gateStatus(verdict, insufficient string) int {
 	switch {
@@ -65,7 +85,7 @@ func (a *app) exit(cmd *cobra.Command, err error) int {
 	if s == exitInterrupted {
 		return s
 	}
-	complain(a.stderr, err)
+	a.complain(err)
 	if s == exitUsage && !a.begun {
 		fmt.Fprintf(a.stderr, "see %s --help\n", cmd.CommandPath())
 	}
@@ -73,10 +93,10 @@ func (a *app) exit(cmd *cobra.Command, err error) int {
 }
 
 // complain prints an error; further lines of it, as those of joined errors, are set in. Text from inputs is made safe (R3.7).
-func complain(w io.Writer, err error) {
+func (a *app) complain(err error) {
 	lead := "cbtrace: "
 	for line := range strings.Lines(err.Error()) {
-		fmt.Fprintf(w, "%s%s\n", lead, render.Escape(strings.TrimRight(line, "\n")))
+		fmt.Fprintf(a.stderr, "%s%s\n", lead, a.plain(strings.TrimRight(line, "\n")))
 		lead = "  "
 	}
 }

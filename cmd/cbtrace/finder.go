@@ -36,15 +36,6 @@ func (f *finder) register(cmd *cobra.Command) {
 		s.StringVar(&f.finding, "finding", "", "requests that show the finding of this `CODE`, or of one that begins so; the slowest of them")
 		s.Var(&f.at, "at", "requests that were going on at this instant, as 2025-11-29T16:00:12Z, or -30s before the end of the capture; the slowest of them")
 	})
-	_ = cmd.RegisterFlagCompletionFunc("finding", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) { // the flag exists
-		var codes []string
-		for i := range finding.Registry {
-			if finding.Registry[i].Scope == finding.Request {
-				codes = append(codes, finding.Registry[i].Code+"\t"+finding.Registry[i].Meaning)
-			}
-		}
-		return codes, cobra.ShellCompDirectiveNoFileComp
-	})
 }
 
 // used reports whether requests are found without an id.

@@ -33,13 +33,67 @@ func help(cmd *cobra.Command, width int) {
 		}
 	}
 	for _, group := range flagGroups(cmd) {
-		fmt.Fprintf(&b, "\n%s:\n%s", group.name, group.flags.FlagUsagesWrapped(width))
+		fmt.Fprintf(&b, "\n%s:\n", group.name)
+		group.flags.VisitAll(func(f *pflag.Flag) { flagHelp(&b, f, width) })
 	}
 	if !cmd.HasParent() {
-		b.WriteString("\nAn INPUT is a file, a folder or - (standard input). Without any, $CBTRACE_INPUT is read, else the current folder.\n" +
-			"Exit status: 0 fine, 1 budget broken, 2 wrong usage, 3 input unusable, 4 not enough evidence, 130 interrupted.\n")
+		var page render.Page
+		page.Say(inputHelp)
+		page.Say(statusHelp())
+		b.WriteByte('\n')
+		_ = page.Text(&b, render.Style{Width: width}) // into memory
 	}
 	fmt.Fprint(cmd.OutOrStdout(), b.String())
+}
+
+// flagColumn is where what a flag does begins.
+const flagColumn = 28
+
+// flagHelp is a flag and what it does, on a line of its own where the flag is long.
+func flagHelp(b *strings.Builder, f *pflag.Flag, width int) {
+	left, about := flagText(f)
+	gap := "\n" + strings.Repeat(" ", flagColumn)
+	if len(left)+2 <= flagColumn {
+		gap = strings.Repeat(" ", flagColumn-len(left))
+	}
+	var page render.Page
+	page.Say(about)
+	var text strings.Builder
+	_ = page.Text(&text, render.Style{Width: width - flagColumn}) // into memory
+	lines := strings.TrimSuffix(text.String(), "\n")
+	b.WriteString(left + gap + strings.ReplaceAll(lines, "\n", "\n"+strings.Repeat(" ", flagColumn)) + "\n")
+}
+
+// flagText is a flag with the name of its value, and what it does.
+func flagText(f *pflag.Flag) (flag, about string) {
+	name, about := pflag.UnquoteUsage(f)
+	flag = "      --" + f.Name
+	if f.Shorthand != "" {
+		flag = "  -" + f.Shorthand + ", --" + f.Name
+	}
+	switch {
+	case f.NoOptDefVal != "" && name != "" && f.Value.Type() != "bool":
+		flag += " [" + name + "]"
+	case name != "":
+		flag += " " + name
+	}
+	switch f.DefValue {
+	case "", "false", "0", "[]":
+	default:
+		about += " (default " + f.DefValue + ")"
+	}
+	return flag, about
+}
+
+const inputHelp = "An INPUT is a file, a folder, - (standard input) or a saved report. Without any, $CBTRACE_INPUT is read, else the current folder."
+
+// statusHelp is what the exit statuses mean, in a line.
+func statusHelp() string {
+	var text []string
+	for _, s := range statuses {
+		text = append(text, fmt.Sprintf("%d %s", s.status, s.meaning))
+	}
+	return "Exit status: " + strings.Join(text, "; ") + "."
 }
 
 func usage(cmd *cobra.Command) string {

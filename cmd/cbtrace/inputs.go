@@ -48,6 +48,6 @@ var isURL = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
 // note says something on stderr that is neither data nor an error. Text from inputs in it is made safe.
 func (a *app) note(format string, args ...any) {
 	if !a.quiet {
-		fmt.Fprintln(a.stderr, render.Escape(fmt.Sprintf(format, args...)))
+		fmt.Fprintln(a.stderr, a.plain(fmt.Sprintf(format, args...)))
 	}
 }

@@ -50,7 +50,7 @@ func newLCTInfo(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			all, err := set.Recordings(cmd.Context(), ingest.Options{Jobs: jobs})
+			all, err := set.Recordings(cmd.Context(), ingest.Options{Jobs: jobs, Progress: a.progress(set)})
 			if err != nil {
 				return err
 			}

@@ -19,7 +19,8 @@ func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 type app struct {
 	stdin    io.Reader
 	stdout   *pipe
-	stderr   io.Writer
+	stderr   *screen
+	told     *progress // what is told of this run; nil: nothing
 	getenv   func(string) string
 	scratch  scratch
 	quiet    bool
@@ -29,7 +30,7 @@ type app struct {
 }
 
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{stdin: stdin, stdout: &pipe{w: stdout}, stderr: stderr, getenv: os.Getenv}
+	a := &app{stdin: stdin, stdout: &pipe{w: stdout}, stderr: &screen{w: stderr}, getenv: os.Getenv}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	defer a.scratch.clear()
@@ -38,8 +39,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(a.stdout)
-	root.SetErr(stderr)
+	root.SetErr(a.stderr)
 	cmd, err := root.ExecuteContextC(ctx)
+	defer a.tell()
 	return a.exit(cmd, err)
 }
 

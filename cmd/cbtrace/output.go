@@ -38,7 +38,10 @@ func (p *pipe) Write(b []byte) (int, error) {
 // (R3.2).
 func (a *app) print(path string, write func(io.Writer) error) error {
 	if path == "" || path == "-" {
-		return buffered(a.stdout, write)
+		return buffered(a.stdout, func(w io.Writer) error {
+			a.stderr.stop() // both may be one terminal
+			return write(w)
+		})
 	}
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // a device, a named pipe
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)

@@ -72,7 +72,7 @@ func (brokenPipe) Write([]byte) (int, error) {
 // R3.3: a closed pipe ends silently with the status the run would have had.
 func TestClosedPipe(t *testing.T) {
 	var stderr strings.Builder
-	a := app{stdout: &pipe{w: brokenPipe{}}, stderr: &stderr, begun: true, verdict: exitBroken}
+	a := app{stdout: &pipe{w: brokenPipe{}}, stderr: &screen{w: &stderr}, begun: true, verdict: exitBroken}
 	err := a.print("", say(strings.Repeat("x", 1<<20)))
 	if got := a.exit(nil, err); got != exitBroken || stderr.Len() > 0 {
 		t.Errorf("%v: status %d, %q; want the verdict and silence", err, got, stderr.String())

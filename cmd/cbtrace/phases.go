@@ -90,7 +90,7 @@ func (a *app) reading(f *captureFlags, args []string) (set *ingest.Set, opt anal
 		Memory: int64(f.memory), Jobs: f.jobs, NoSkew: f.noSkew, KeepShutdown: f.keepShutdown, Deadline: time.Duration(f.deadline),
 		Since: f.since.when(), Until: f.until.when(), Key: map[string]store.KeyMode{"auto": store.KeyAuto, "id": store.KeyByID, "trace": store.KeyByTrace}[f.key.value],
 	}
-	read = ingest.Options{Jobs: f.jobs}
+	read = ingest.Options{Jobs: f.jobs, Progress: a.progress(set)}
 	if f.profileMap != "" {
 		if read.ProfileKeys, err = profileKeys(f.profileMap); err != nil {
 			return nil, opt, read, &usageError{fmt.Errorf("--profile-map: %w", err)}

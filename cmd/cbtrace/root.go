@@ -35,11 +35,13 @@ func newRoot(a *app) *cobra.Command {
 		}
 		return target.Help()
 	}})
+	cobra.EnableCommandSorting = false // the order of commands is that of how often they are wanted
 	for _, command := range commands {
 		cmd := command(a)
 		cmd.Flags().SortFlags = false
 		root.AddCommand(cmd)
 	}
+	complete(root)
 	return root
 }
 
@@ -58,6 +60,8 @@ var commands = []func(*app) *cobra.Command{
 	newExplain,
 	newSchema,
 	newVersion,
+	newCompletion,
+	newMan,
 }
 
 // noArgs refuses arguments; of the root they are commands that do not exist.

@@ -33,10 +33,13 @@ func (f *terminalFlags) register(root *cobra.Command, quiet *bool) {
 	set.Var(&f.progress, "progress", "how far reading has come, on stderr; auto is on a terminal")
 	set.BoolVarP(quiet, "quiet", "q", false, "no notes on stderr, only errors")
 	set.VisitAll(func(flag *pflag.Flag) {
-		flag.Annotations = map[string][]string{groupKey: {"Terminal"}}
+		flag.Annotations = map[string][]string{groupKey: {terminalGroup}}
 		root.PersistentFlags().AddFlag(flag)
 	})
 }
+
+// terminalGroup is the heading of these flags.
+const terminalGroup = "Terminal"
 
 // pipeWidth is how many columns a line has where there is no terminal: what fits into a ticket. It does not depend on where a pipe
 // ends, so that the same command gives the same bytes.
@@ -92,6 +95,11 @@ func (a *app) unicode() bool {
 		}
 	}
 	return true
+}
+
+// plain is text for stderr: safe to show (R3.7), and in ASCII where the locale has no more.
+func (a *app) plain(text string) string {
+	return render.Style{ASCII: !a.unicode()}.Plain(render.Escape(text))
 }
 
 // zone is where times are read: UTC, or the local time zone.

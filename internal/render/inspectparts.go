@@ -132,7 +132,8 @@ func inspectLookup(p *Page, d *inspect.Document) {
 	}
 }
 
-// hitTable is the sum that makes up what was asked for, by whichever of the two ways to split it there are numbers for.
+// hitTable is the sum that makes up what was asked for: the parts that are known of either family, what was found without a part said, and
+// what was not found. Below it what became of the tokens found.
 func hitTable(requested, hit, prefix, segmented, nonPrefix, l1, l2, written, shortfall model.Opt) *Table {
 	t := &Table{Name: "hits", Columns: []Column{{Name: "tokens"}, {Name: "", Key: "tokens", Kind: Tally}, {Name: "", Key: "requested", Kind: Share}, {Name: "of what was requested", Key: "bar", Kind: Bar}}}
 	add := func(sign, name string, n model.Opt) {
@@ -141,28 +142,31 @@ func hitTable(requested, hit, prefix, segmented, nonPrefix, l1, l2, written, sho
 			t.Add(Word(name).Signed(sign), Known(n), share, Drawn(amount(share.v)))
 		}
 	}
-	missing := model.Opt{V: requested.V - hit.V, OK: requested.OK && hit.OK}
-	if prefix.OK || segmented.OK || nonPrefix.OK {
-		add("  ", "prefix", prefix)
-		add("+ ", "segmented prefix", segmented)
-		add("+ ", "non-prefix", nonPrefix)
-		add("+ ", "not found", missing)
-		add("= ", "requested", requested)
+	unsaid, sign := hit, "  "
+	for _, part := range []struct {
+		name string
+		n    model.Opt
+	}{{"prefix", prefix}, {"segmented prefix", segmented}, {"non-prefix", nonPrefix}, {"L1", l1}, {"L2", l2}} {
+		if part.n.OK {
+			add(sign, part.name, part.n)
+			unsaid.V, sign = unsaid.V-part.n.V, "+ "
+		}
 	}
-	if l1.OK || l2.OK {
-		add("  ", "L1", l1)
-		add("+ ", "L2", l2)
-		add("+ ", "not found", missing)
-		add("= ", "requested", requested)
+	if unsaid.V != 0 || sign == "  " {
+		name := "found"
+		if sign == "+ " {
+			name = "found, of a kind not said"
+		}
+		add(sign, name, unsaid)
 	}
-	if len(t.Rows) == 0 {
-		add("  ", "found", hit)
-		add("+ ", "not found", missing)
-		add("= ", "requested", requested)
-	}
+	add("+ ", "not found", model.Opt{V: requested.V - hit.V, OK: requested.OK && hit.OK})
+	add("= ", "requested", requested)
 	add("  ", "loaded", written)
 	if shortfall.V != 0 {
 		add("  ", "found, not loaded", shortfall)
+	}
+	if unknown := hit.V - written.V - shortfall.V; written.OK && unknown > 0 {
+		add("  ", "found, loading not recorded", model.Some(unknown))
 	}
 	return t
 }

@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -29,6 +30,13 @@ func (p *Page) Title(s string) { p.parts = append(p.parts, part{title: s}) }
 
 // Say adds a paragraph. Text from inputs in it must have gone through Escape.
 func (p *Page) Say(s string) { p.parts = append(p.parts, part{text: s}) }
+
+// once adds a paragraph unless the page has it already.
+func (p *Page) once(s string) {
+	if !slices.ContainsFunc(p.parts, func(have part) bool { return have.text == s }) {
+		p.Say(s)
+	}
+}
 
 // Item adds an entry of a list.
 func (p *Page) Item(s string) { p.parts = append(p.parts, part{text: s, item: true}) }
@@ -58,19 +66,19 @@ func (p *Page) Text(w io.Writer, s Style) error {
 		if now.silent() || p.emptyTitle(i) {
 			continue
 		}
-		text := Toned(Strong, s.plain(now.title)) + "\n"
+		text := Toned(Strong, s.Plain(now.title)) + "\n"
 		switch {
 		case now.label != "":
 			lead := "  " + now.label + strings.Repeat(" ", max(1, labelWidth-columns(now.label)))
 			text = ""
 			for line := range strings.SplitSeq(now.text, "\n") {
-				text += wrap(s.plain(line), s.Width, Toned(Strong, lead), strings.Repeat(" ", columns(lead)))
+				text += wrap(s.Plain(line), s.Width, Toned(Strong, lead), strings.Repeat(" ", columns(lead)))
 				lead = strings.Repeat(" ", columns(lead))
 			}
 		case now.item:
-			text = wrap(s.plain(now.text), s.Width, "  ", "    ")
+			text = wrap(s.Plain(now.text), s.Width, "  ", "    ")
 		case now.title == "":
-			text = wrap(s.plain(now.text), s.Width, "", "")
+			text = wrap(s.Plain(now.text), s.Width, "", "")
 		}
 		if before != nil && (now.title != "" || before.table != nil || before.title == "" && !(now.item && before.item)) {
 			text = "\n" + text

@@ -245,7 +245,7 @@ func seriesTable(name string, rows ...namedSeries) *Table {
 }
 
 // tilde explains a mark that tables of distributions may hold, once a page.
-const tilde = "~: fewer values than a percentile needs (p50 5, p90 29, p95 59, p99 299, p99.9 2,995)."
+const tilde = "~: too few values for that percentile (p50 needs 5, p90 29, p95 59, p99 299, p99.9 2,995)."
 
 func reportTimes(p *Page, d *report.Document) {
 	p.Title("Times")
@@ -266,7 +266,7 @@ func reportTimes(p *Page, d *report.Document) {
 		p.Say("Percentiles are from histograms, within 0.4 %.")
 	}
 	if d.Latency.N > 0 && doubtful(d.Latency.N, 990) || d.TTFT.N > 0 && doubtful(d.TTFT.N, 990) {
-		p.Say(tilde)
+		p.once(tilde)
 	}
 }
 

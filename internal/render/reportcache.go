@@ -63,7 +63,7 @@ func reportHits(p *Page, d *report.Document) {
 		p.Table(&Table{Name: "hits"})
 		return
 	}
-	p.Say(fmt.Sprintf("%s of %s tokens found: %s of all tokens, %s on average per request; %s of the tokens loaded.", Count(h.HitTokens.V), Count(h.RequestedTokens.V), optPercent(h.HitRate),
+	p.Say(fmt.Sprintf("%s of %s tokens found: %s of all tokens, %s on average per request. Of the requests whose loads are known %s of the tokens were loaded.", Count(h.HitTokens.V), Count(h.RequestedTokens.V), optPercent(h.HitRate),
 		optPercent(h.RequestMean), optPercent(h.EffectiveReuse)))
 	p.Table(hitTable(h.RequestedTokens, h.HitTokens, h.PrefixTokens, h.SegmentedPrefixTokens, h.NonPrefixTokens, h.L1Tokens, h.L2Tokens, h.WrittenTokens, h.ShortfallTokens))
 	c := &h.Classes
@@ -160,7 +160,7 @@ func workItems(p *Page, b *work) {
 		p.Item(text + some(", %s prefix chunks", b.prefixChunks) + some(", %s shifted", b.shifted) + some(", %s dropped", b.dropped) + some(", %s partial blocks", b.partialBlocks))
 	}
 	if b.matches.OK {
-		p.Item(fmt.Sprintf("fingerprints: %s matches", Count(b.matches.V)) + some(" in %s probes", b.probes) + some(", %s table hits", b.tableHits))
+		p.Item(fmt.Sprintf("fingerprints: %s matched", Count(b.matches.V)) + some(" in %s probes", b.probes) + some(", %s table hits", b.tableHits))
 	}
 }
 
@@ -226,7 +226,7 @@ func reportGroups(p *Page, d *report.Document) {
 		p.Title("By " + strings.ReplaceAll(by, "_", " "))
 		p.Table(t)
 		if few {
-			p.Say(tilde)
+			p.once(tilde)
 		}
 		if by == report.ByWorker.String() {
 			p.Say("A request counts in each of its ranks.")

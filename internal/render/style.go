@@ -123,8 +123,8 @@ func (k *ink) appendLine(out, line []byte) []byte {
 var ascii = strings.NewReplacer("µ", "u", "–", "-", "−", "-", "…", "...", "×", "x", "±", "+-", "≤", "<=", "→", "->", "·", ".",
 	held, "#", overlapped, "+", through, "-", offPath, ".", inNoSpan, ":", beyond, ">", filled, "#")
 
-// plain is text as the style can show it: without characters outside ASCII where there are none. Those of inputs become \u escapes.
-func (s Style) plain(text string) string {
+// Plain is text as the style can show it: without characters outside ASCII where there are none. Those of inputs become \u escapes.
+func (s Style) Plain(text string) string {
 	if !s.ASCII || isASCII(text) {
 		return text
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/olekukonko/tablewriter"
 	"github.com/olekukonko/tablewriter/tw"
@@ -156,7 +157,7 @@ func (t *Table) write(w io.Writer, s Style) error {
 			}
 			cell := &t.Rows[r][i]
 			if t.Columns[i].Kind == Bar {
-				out[n] = s.plain(drawBar(cell.bar, widths[i]))
+				out[n] = s.Plain(drawBar(cell.bar, widths[i]))
 			}
 			out[n] = Toned(cell.tone, out[n])
 		}
@@ -302,6 +303,15 @@ func shorten(s string, n int, cut string, tail bool) string {
 	return cut
 }
 
+// Cut is text that takes at most n columns of a terminal: what is too much is taken off its end.
+func Cut(s string, n int) string {
+	for columns(s) > n {
+		_, size := utf8.DecodeLastRuneInString(s)
+		s = s[:len(s)-size]
+	}
+	return s
+}
+
 // grid is the table as text: headings with units, numbers aligned at their decimal points.
 func (t *Table) grid(s Style) (heads []string, cells [][]string) {
 	heads, cells = make([]string, len(t.Columns)), make([][]string, len(t.Rows))
@@ -310,25 +320,25 @@ func (t *Table) grid(s Style) (heads []string, cells [][]string) {
 	}
 	for i, c := range t.Columns {
 		format, name := t.format(i)
-		heads[i] = s.plain(strings.TrimSpace(c.Name + " " + name))
+		heads[i] = s.Plain(strings.TrimSpace(c.Name + " " + name))
 		if c.Kind == Text || c.Kind == Bar {
 			for r := range t.Rows {
-				cells[r][i] = s.plain(t.Rows[r][i].mark + Escape(t.Rows[r][i].text))
+				cells[r][i] = s.Plain(t.Rows[r][i].mark + Escape(t.Rows[r][i].text))
 			}
 			continue
 		}
 		tail := 0 // widest part from the decimal point on
 		for r := range t.Rows {
-			cells[r][i] = s.plain(Unknown)
+			cells[r][i] = s.Plain(Unknown)
 			switch cell := &t.Rows[r][i]; {
 			case cell.text != "":
-				cells[r][i] = s.plain(Escape(cell.text))
+				cells[r][i] = s.Plain(Escape(cell.text))
 			case cell.known:
 				text := cell.mark + format(cell.v)
 				if cell.doubt > 0 {
 					text += "±" + format(cell.doubt)
 				}
-				cells[r][i] = s.plain(text)
+				cells[r][i] = s.Plain(text)
 			}
 			tail = max(tail, len(fraction(cells[r][i])))
 		}

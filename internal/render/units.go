@@ -2,6 +2,7 @@
 package render
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -30,7 +31,7 @@ func best(units []unit, v float64) unit {
 	u := units[0]
 	for _, w := range units[1:] {
 		from := 0.9995
-		if w.size >= 60e9 {
+		if w.name == "min" || w.name == "h" {
 			from = 1.9995
 		}
 		if math.Abs(v)/w.size < from {
@@ -122,6 +123,30 @@ func Count(n int64) string {
 		return "-" + s
 	}
 	return s
+}
+
+// Short is a large number in words: "950", "17.0 M".
+func Short(n int64) string {
+	for _, u := range []unit{{"G", 1e9}, {"M", 1e6}, {"k", 1e3}} {
+		if v := float64(n) / u.size; v >= 0.9995 {
+			return strconv.FormatFloat(v, 'f', decimals(max(v, 1), 3), 64) + " " + u.name
+		}
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// Elapsed is how long something took, as precisely as one cares: "0.4 s", "12.3 s", "3 min 5 s", "2 h 4 min".
+func Elapsed(d time.Duration) string {
+	switch s := int64(d.Round(time.Second) / time.Second); {
+	case d < 0:
+		return "0.0 s"
+	case s < 100:
+		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s"
+	case s < 2*3600:
+		return fmt.Sprintf("%d min %d s", s/60, s%60)
+	default:
+		return fmt.Sprintf("%d h %d min", s/3600, s%3600/60)
+	}
 }
 
 // Plural is a count with its noun: "1 file", "14 files".

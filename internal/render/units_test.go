@@ -77,3 +77,33 @@ func TestColumnUnit(t *testing.T) {
 		}
 	}
 }
+
+func TestShort(t *testing.T) {
+	for n, want := range map[int64]string{0: "0", 950: "950", 999: "999", 1000: "1.00 k", 12_345: "12.3 k", 999_600: "1.00 M", 17_000_000: "17.0 M", 950_000_000: "950 M", 2_000_000_000: "2.00 G"} {
+		if got := Short(n); got != want {
+			t.Errorf("Short(%d) = %q, want %q", n, got, want)
+		}
+	}
+	for d, want := range map[time.Duration]string{0: "0.0 s", 12340 * time.Millisecond: "12.3 s", 99 * time.Second: "99.0 s", 185 * time.Second: "3 min 5 s", 7500 * time.Second: "2 h 5 min", -time.Second: "0.0 s"} {
+		if got := Elapsed(d); got != want {
+			t.Errorf("Elapsed(%v) = %q, want %q", d, got, want)
+		}
+	}
+	for n, want := range map[int64]string{1e12: "1 TB", 999_600_000_000: "1 TB", 60e9: "60 GB"} {
+		if got := Bytes(n); got != want {
+			t.Errorf("Bytes(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
+
+func TestCut(t *testing.T) {
+	for _, c := range []struct {
+		in   string
+		n    int
+		want string
+	}{{"abc", 5, "abc"}, {"abc", 2, "ab"}, {"日本", 3, "日"}, {"", 0, ""}} {
+		if got := Cut(c.in, c.n); got != c.want {
+			t.Errorf("Cut(%q, %d) = %q, want %q", c.in, c.n, got, c.want)
+		}
+	}
+}

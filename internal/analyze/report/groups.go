@@ -30,16 +30,20 @@ func (b By) String() string {
 	return [...]string{"model", "instance", "hit_class", "worker", "prompt_tokens"}[b]
 }
 
-// ParseBy is the grouping of a name.
-func ParseBy(name string) (By, error) {
-	var all []string
+// ByNames are the names of all groupings.
+func ByNames() (all []string) {
 	for b := range numBys {
-		if b.String() == name {
-			return b, nil
-		}
 		all = append(all, b.String())
 	}
-	return 0, fmt.Errorf("cannot group by %q: want %s", name, strings.Join(all, ", "))
+	return all
+}
+
+// ParseBy is the grouping of a name.
+func ParseBy(name string) (By, error) {
+	if b := slices.Index(ByNames(), name); b >= 0 {
+		return By(b), nil
+	}
+	return 0, fmt.Errorf("cannot group by %q: want %s", name, strings.Join(ByNames(), ", "))
 }
 
 // unknownValue is the group of the requests that do not say.
