@@ -70,9 +70,6 @@ func (a *app) style(path string) render.Style {
 	return s
 }
 
-// width is the style of standard output.
-func (a *app) width() render.Style { return a.style("") }
-
 // terminalOf is how many columns the terminal has that something is written to, 0 where it does not say; ok is false where it is none.
 func terminalOf(w io.Writer) (columns int, ok bool) {
 	f, is := w.(*os.File)
