@@ -1,5 +1,8 @@
 // Package budget holds a capture against a budget file (DESIGN 9): it reads the file, takes the metrics that its rules select from the figures
-// of a capture or saved report, and decides each rule with its statistics.
+// of a capture or saved report, and decides each rule with its statistics. Compare does the same with all metrics of two captures.
+//
+//	Parse → Budget ─┐
+//	Read, Saved → Subject ─ population (a request table as columns) ─ measurement ─ absolute, compare ─ Holm ─ Document
 package budget
 
 import (
