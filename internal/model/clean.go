@@ -1,6 +1,7 @@
 package model
 
 import (
+	"slices"
 	"strconv"
 	"time"
 )
@@ -9,6 +10,7 @@ import (
 // so one goroutine uses one Builder, and what it returns is good until its next call of the same method.
 type Builder struct {
 	ids      idIndex
+	repeats  map[*Span][]*Span // by the first span of an id: the others that stayed, in order of their start
 	parts    []*Request
 	spare    []*Request // requests of second executions, reused
 	made     []*Span    // synthetic spans, reused
@@ -209,57 +211,58 @@ func executionOf(s, top *Span, cuts []cut) int {
 	return n
 }
 
+// comparedRepeats is how many spans of one id a further one is compared with besides the first: the last ones, next to which copies stand in
+// order of start. More than that under one id is a broken writer; their copies then stay, flagged, instead of taking time by their square.
+const comparedRepeats = 32
+
 // unique drops exact copies and joins open copies with the complete one (R4.8); other repeats of an id stay, flagged.
 func (b *Builder) unique(r *Request) {
 	b.ids.reset(len(r.Spans))
+	clear(b.repeats)
 	kept := r.Spans[:0]
 	for _, s := range r.Spans {
-		s.next = nil
 		old := b.ids.add(s)
 		if old == nil {
 			kept = append(kept, s)
 			continue
 		}
-		if b.same(r, old, s) {
+		repeats := b.repeats[old]
+		if r.merges(old, s) || slices.ContainsFunc(repeats[max(0, len(repeats)-comparedRepeats):], func(o *Span) bool { return r.merges(o, s) }) {
 			continue
 		}
 		r.Counts.Conflicting++
 		s.Flags |= FlagDuplicateID
-		last := old
-		for last.next != nil {
-			last = last.next
+		if b.repeats == nil {
+			b.repeats = map[*Span][]*Span{}
 		}
-		last.next = s
+		b.repeats[old] = append(repeats, s)
 		kept = append(kept, s)
 	}
 	clear(r.Spans[len(kept):])
 	r.Spans = kept
 }
 
-// same merges s into a span of its id when it is a copy of one.
-func (b *Builder) same(r *Request, first, s *Span) bool {
-	for old := first; old != nil; old = old.next {
-		switch {
-		case s.Has(FlagOpen) && s.StageKey == old.StageKey:
-			r.Counts.OpenCopies++
-		case old.Has(FlagOpen) && s.StageKey == old.StageKey:
-			r.Counts.OpenCopies++
-			old.Flags &^= FlagOpen
-			old.RawEnd, old.End, old.Error = s.RawEnd, s.End, s.Error
-			old.Attrs, s.Attrs = s.Attrs, old.Attrs // swapped: both spans go back to their arena with memory of their own
-		case sameContent(old, s) && sameTimes(old, s):
-			r.Counts.Duplicated++
-			old.Copies++
-			if s.RawStart%microsecond != 0 || s.RawEnd%microsecond != 0 { // the finer times stay
-				old.RawStart, old.RawEnd, old.Start, old.End = s.RawStart, s.RawEnd, s.Start, s.End
-			}
-		default:
-			continue
+// merges merges s into an old span of its id when it is a copy of it.
+func (r *Request) merges(old, s *Span) bool {
+	switch {
+	case s.Has(FlagOpen) && s.StageKey == old.StageKey:
+		r.Counts.OpenCopies++
+	case old.Has(FlagOpen) && s.StageKey == old.StageKey:
+		r.Counts.OpenCopies++
+		old.Flags &^= FlagOpen
+		old.RawEnd, old.End, old.Error = s.RawEnd, s.End, s.Error
+		old.Attrs, s.Attrs = s.Attrs, old.Attrs // swapped: both spans go back to their arena with memory of their own
+	case sameContent(old, s) && sameTimes(old, s):
+		r.Counts.Duplicated++
+		old.Copies++
+		if s.RawStart%microsecond != 0 || s.RawEnd%microsecond != 0 { // the finer times stay
+			old.RawStart, old.RawEnd, old.Start, old.End = s.RawStart, s.RawEnd, s.Start, s.End
 		}
-		old.Sources = append(old.Sources, s.Sources...)
-		return true
+	default:
+		return false
 	}
-	return false
+	old.Sources = append(old.Sources, s.Sources...)
+	return true
 }
 
 func sameContent(a, c *Span) bool {

@@ -2,6 +2,7 @@ package model
 
 import (
 	"testing"
+	"time"
 )
 
 func TestRepeats(t *testing.T) {
@@ -31,6 +32,29 @@ func TestRepeats(t *testing.T) {
 				t.Errorf("ends at %v µs, want %v", got, c.end)
 			}
 		})
+	}
+}
+
+// R3.5: any number of different spans of one id takes time in proportion; the copy of a late one is still found, next to which it starts.
+func TestManyRepeatsOfAnID(t *testing.T) {
+	const n = 200_000
+	r := &Request{Dict: NewDict()}
+	add := func(i int) {
+		at := epoch + Time(i)*Time(time.Microsecond)
+		r.Spans = append(r.Spans, &Span{ID: HexID(1), StageKey: 1, RawStart: at, RawEnd: at + Time(i), Start: at, End: at + Time(i)})
+	}
+	for i := range n {
+		add(i)
+	}
+	add(n - 1)
+	var b Builder
+	began := time.Now()
+	got := b.Clean(r)[0]
+	if len(got.Spans) != n || got.Counts.Conflicting != n-1 || got.Counts.Duplicated != 1 {
+		t.Errorf("%d spans, counts %+v", len(got.Spans), got.Counts)
+	}
+	if took := time.Since(began); took > 20*time.Second { // comparing all with all takes minutes
+		t.Errorf("took %v", took)
 	}
 }
 

@@ -39,3 +39,18 @@ func TestBatchRedacts(t *testing.T) {
 		t.Errorf("shown integer: %+v", a)
 	}
 }
+
+// R3.6 by name: as they stand, in any case, below a secret key, and behind the dot of a convention (HTTP headers as attributes).
+func TestIsSecret(t *testing.T) {
+	for key, want := range map[string]bool{
+		"token_ids": true, "Authorization": true, "CACHE_SALT": true, "gen_ai.prompt": true, "gen_ai.prompt.0.content": true,
+		"gen_ai.input.messages": true, "gen_ai.input.messages.0.content": true,
+		"http.request.header.authorization": true, "kv_transfer_params.cache_salt": true, "http.request.header.traceparent": true,
+		"": false, "num_token_ids": false, "token_ids_count": false, "x.gen_ai.prompt": false, "gen_ai.usage.prompt_tokens": false,
+		"authorization_mode": false, "kv_ack": false,
+	} {
+		if got := IsSecret(key); got != want {
+			t.Errorf("IsSecret(%q) = %v", key, got)
+		}
+	}
+}

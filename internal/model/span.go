@@ -121,7 +121,6 @@ type Span struct {
 
 	Copies int32 // exact copies that were dropped (R4.8)
 	Mark   int   // scratch of the analysis that holds the span
-	next   *Span // another span with its id
 }
 
 // Dur is the duration in ns; negative when the span ends before it starts.
