@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sort"
 	"strings"
 	"unicode/utf8"
 
@@ -291,16 +292,17 @@ func shorten(s string, n int, cut string, tail bool) string {
 		return s
 	}
 	runes := []rune(s)
-	for gone := 1; gone < len(runes); gone++ {
+	without := func(gone int) string {
+		if gone == len(runes) {
+			return cut
+		}
 		head := (len(runes) - gone + 1) / 2
 		if tail {
 			head = 0
 		}
-		if s := string(runes[:head]) + cut + string(runes[head+gone:]); columns(s) <= n {
-			return s
-		}
+		return string(runes[:head]) + cut + string(runes[head+gone:])
 	}
-	return cut
+	return without(1 + sort.Search(len(runes)-1, func(i int) bool { return columns(without(1+i)) <= n }))
 }
 
 // Cut is text that takes at most n columns of a terminal: what is too much is taken off its end.

@@ -2,6 +2,7 @@ package render
 
 import (
 	"math"
+	"strings"
 	"testing"
 	"time"
 )
@@ -105,5 +106,32 @@ func TestCut(t *testing.T) {
 		if got := Cut(c.in, c.n); got != c.want {
 			t.Errorf("Cut(%q, %d) = %q, want %q", c.in, c.n, got, c.want)
 		}
+	}
+}
+
+func TestShorten(t *testing.T) {
+	for _, c := range []struct {
+		in   string
+		n    int
+		tail bool
+		want string
+	}{
+		{"abc", 3, false, "abc"}, {"abcdefgh", 5, false, "ab…gh"}, {"abcdefgh", 4, false, "ab…h"}, {"abcdefgh", 4, true, "…fgh"},
+		{"日本語日本語", 5, false, "日…語"}, {"abc", 1, false, "…"}, {"abc", 0, false, "…"}, {"", 0, false, ""},
+	} {
+		if got := shorten(c.in, c.n, "…", c.tail); got != c.want {
+			t.Errorf("shorten(%q, %d, %v) = %q, want %q", c.in, c.n, c.tail, got, c.want)
+		}
+	}
+}
+
+// R3.5: a name of any length is cut in time in proportion to it, near enough.
+func TestShortenLongText(t *testing.T) {
+	began := time.Now()
+	if got, want := shorten(strings.Repeat("x", 1_000_000), 9, "…", false), "xxxx…xxxx"; got != want {
+		t.Errorf("%.20q, want %q", got, want)
+	}
+	if took := time.Since(began); took > 20*time.Second { // one at a time it takes hours
+		t.Errorf("took %v", took)
 	}
 }
