@@ -78,11 +78,13 @@ func newLCTInfo(a *app) *cobra.Command {
 func (a *app) recordings(all []*model.Recording, strict, keepGoing bool) (good []*model.Recording, err error) {
 	var unusable []error
 	bad, foreign := 0, int64(0)
+	var used []model.InputStats
 	for _, r := range all {
 		switch in := &r.Input; {
 		case in.Unusable == "":
 			good = append(good, r)
 			a.problems(in)
+			used = append(used, *in)
 			if in.Skipped > 0 || in.ErrorCount > 0 || in.Truncated {
 				bad++
 			}
@@ -95,6 +97,7 @@ func (a *app) recordings(all []*model.Recording, strict, keepGoing bool) (good [
 			foreign++
 		}
 	}
+	a.remarks(used)
 	if foreign > 0 {
 		a.note("no recordings, passed over: %s", render.Plural(foreign, "file"))
 	}

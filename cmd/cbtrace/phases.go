@@ -147,6 +147,7 @@ func (a *app) judge(c *analyze.Capture, f *captureFlags) error {
 		}
 		a.problems(in)
 	}
+	a.remarks(c.Inputs)
 	if foreign > foreignShown {
 		a.note("%s more that cannot be used", render.Plural(int64(foreign-foreignShown), "file"))
 	}
@@ -170,7 +171,7 @@ func (a *app) judge(c *analyze.Capture, f *captureFlags) error {
 	return nil
 }
 
-// problems says what was wrong with an input, and what is to be remarked.
+// problems says what was wrong with an input.
 func (a *app) problems(in *model.InputStats) {
 	for n, text := range in.Errors {
 		if n == errorsShown {
@@ -179,8 +180,25 @@ func (a *app) problems(in *model.InputStats) {
 		}
 		a.note("%s", text)
 	}
-	for _, text := range in.Notes {
-		a.note("%s: %s", in.File, text)
+}
+
+// remarks says what is to be remarked about inputs, once where it is the same of several.
+func (a *app) remarks(inputs []model.InputStats) {
+	files, order := map[string][]string{}, []string{}
+	for i := range inputs {
+		for _, text := range inputs[i].Notes {
+			if files[text] == nil {
+				order = append(order, text)
+			}
+			files[text] = append(files[text], inputs[i].File)
+		}
+	}
+	for _, text := range order {
+		of := files[text][0]
+		if n := len(files[text]) - 1; n > 0 {
+			of += " and " + render.Count(int64(n)) + " more"
+		}
+		a.note("%s: %s", of, text)
 	}
 }
 

@@ -20,7 +20,7 @@ const (
 	InNoSpan                     // on the path, and nothing recorded was running
 	Through                      // on the path by something below
 	OffPath                      // off the path
-	Beyond                       // begins after the end of the bar
+	Beyond                       // begins or goes on after the end of the bar
 	Moment                       // has no length
 	Filled                       // of an amount, not of a path
 	numStrokes
@@ -63,7 +63,8 @@ func drawBar(all []Stroke, n int) string {
 	for _, s := range all {
 		from, to := max(0, min(1, s.From))*float64(n), max(0, min(1, s.To))*float64(n)
 		if s.Kind == Beyond {
-			from, to = float64(n-1), float64(n)
+			cells[n-1].any, cells[n-1].share[Beyond] = true, 2 // whatever else is there
+			continue
 		}
 		first := min(int(from), n-1)
 		last := max(first, min(n-1, int(to)))

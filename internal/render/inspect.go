@@ -163,7 +163,7 @@ func (v *View) when(d *inspect.Document) string {
 	return strings.Join(text, ", ")
 }
 
-// boundShares are the bounds of a path with their shares, those below 1 % left out.
+// boundShares are the bounds of a path with their shares, those below 1 % left out, and what the first two are.
 func boundShares(bounds []report.BoundTime, total int64) string {
 	if total <= 0 {
 		return "none"
@@ -171,7 +171,11 @@ func boundShares(bounds []report.BoundTime, total int64) string {
 	var text []string
 	for _, b := range bounds {
 		if share := float64(b.NS) / float64(total); share >= 0.01 || len(text) == 0 {
-			text = append(text, b.Bound+" "+Percent(share))
+			what := b.Bound + " " + Percent(share)
+			if why := reasons[b.Bound]; why != "" && len(text) < 2 {
+				what += " (" + why + ")"
+			}
+			text = append(text, what)
 		}
 	}
 	return strings.Join(text, ", ")

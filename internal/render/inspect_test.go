@@ -48,24 +48,24 @@ func TestInspect(t *testing.T) {
 		"cb.l2_load held 50 of 90 ms to the first token (l2_io: reading from L2 at 1.9 GB/s); without it at most 48 ms less. 62 % of 2,048 tokens reused.\n",
 		"  Request  chatcmpl-1-0a1b2c3d, for the client chatcmpl-1; model m\n",
 		"  When     2025-11-29T16:00:00.000Z for 240 ms, first token after 90 ms, 2,048 prompt tokens\n",
-		"  Path     l2_io 56 %, poll 22 %, rpc 22 % to the first token\n",
+		"  Path     l2_io 56 % (reading from L2), poll 22 % (ready, but nobody asked yet), rpc 22 % to the first token\n",
 		"  Cache    1,280 of 2,048 tokens found (62 %), all of them loaded, loaded twice: the same tokens again (waste)\n",
 		"  Worst    warning double_start_load_kv.repeat: tokens were written twice\n",
 		"  Trust    l2_load is an upper bound; ",
 		"  Source   cb.l2_load a.jsonl:7, first token a.jsonl:7\n",
 		"  Next     cbtrace explain double_start_load_kv.repeat (what it means)\n" +
 			"           cbtrace inspect --finding double_start_load_kv.repeat --all 'a day/' (others like it)\n",
-		"span                        window                    start ms  duration ms  on path ms  self ms  note   process  from\n" +
-			"llm_request                 ─────────███████████████         0          240         150        0         p-r      a.jsonl:7\n" +
-			"  cb.lookup.rpc             ██─────██                        0           90          40        0         p-l      a.jsonl:7\n" +
-			"    cb.l2_load                █████                         20           50          50        0         p-w      a.jsonl:7\n" +
-			"cb.fingerprints.registered   |                              10            –           –        –  point  p-x      a.jsonl:7\n",
-		"█ holds the path, ─ on the path by a child, | a moment\n",
+		"span                        to first token, 90 ms     start ms  duration ms  on path ms  self ms  note   process  from\n" +
+			"llm_request                 ───────────────────────▸         0          240         150        0         p-r      a.jsonl:7\n" +
+			"  cb.lookup.rpc             █████──────────────█████         0           90          40        0         p-l      a.jsonl:7\n" +
+			"    cb.l2_load                   ██████████████             20           50          50        0         p-w      a.jsonl:7\n" +
+			"cb.fingerprints.registered    |                             10            –           –        –  point  p-x      a.jsonl:7\n",
+		"█ holds the path, ─ on the path by a child, ▸ later, | a moment\n",
 		"90 ms to the first token, 240 ms in all.\n\n" +
-			"stage          bound by  to first token ms     %  saves ≤ ms  window ms     %\n" +
-			"cb.l2_load     l2_io                    50  55.6          48         50  20.8\n" +
-			"cb.lookup.rpc  poll                     40  44.4           0         40  16.7\n" +
-			"llm_request    decode                    –   –             –        150  62.5\n",
+			"stage          bound by  ttft ms     %  saves ≤ ms  window ms     %\n" +
+			"cb.l2_load     l2_io          50  55.6          48         50  20.8\n" +
+			"cb.lookup.rpc  poll           40  44.4           0         40  16.7\n" +
+			"llm_request    decode          –   –             –        150  62.5\n",
 		"rpc ms  = submit ms  + l2_load ms  + server_other ms  + poll_wait ms  polls  basis\n" +
 			"    90            0           ≤50                  0              40      9  upper bound\n",
 		"l2_load is at most 50 ms and at least 41 ms",
@@ -139,5 +139,23 @@ func TestInspectOfNothing(t *testing.T) {
 	got := text(t, (&View{}).Inspect(&inspect.Document{Request: inspect.Request{ID: "x\x1b", Key: "id", Model: "unknown"}}), 80)
 	if !strings.Contains(got, `x\x1b has no time that could be explained.`) || !strings.Contains(got, "No path") {
 		t.Error(got)
+	}
+}
+
+// Where decoding takes most of the window a bar stands for the wait for the first token, else for the window.
+func TestWaterfallScale(t *testing.T) {
+	d := lookupDocument()
+	if got := (&View{}).spanTable(d).Columns[1].Name; got != "to first token, 90 ms" {
+		t.Errorf("90 of 240 ms: %q", got)
+	}
+	d.CriticalPath.TTFT.TotalNS = 121e6
+	if got := (&View{}).spanTable(d).Columns[1].Name; got != "window, 240 ms" {
+		t.Errorf("121 of 240 ms: %q", got)
+	}
+	var b strings.Builder
+	k := &ink{w: &b}
+	_, _ = k.Write([]byte(drawBar((&View{}).spanTable(d).Rows[0][1].bar, 24) + "\n"))
+	if got, want := b.String(), "─────────███████████████\n"; got != want {
+		t.Errorf("root %q, want %q", got, want)
 	}
 }

@@ -28,7 +28,7 @@ func inspectPath(p *Page, d *inspect.Document) {
 	first := c.TTFT != nil && c.TTFT.TotalNS > 0
 	t.Columns = []Column{{Name: "stage", Shrink: true}, {Name: "bound by", Drop: 1}}
 	if first {
-		t.Columns = append(t.Columns, Column{Name: "to first token", Key: "ttft", Kind: Time}, Column{Name: "", Key: "ttft", Kind: Share}, Column{Name: "saves ≤", Key: "ttft_saves", Kind: Time})
+		t.Columns = append(t.Columns, Column{Name: "ttft", Kind: Time}, Column{Name: "", Key: "ttft", Kind: Share}, Column{Name: "saves ≤", Key: "ttft_saves", Kind: Time})
 	}
 	t.Columns = append(t.Columns, Column{Name: "window", Key: "window", Kind: Time}, Column{Name: "", Key: "window", Kind: Share})
 	if !first {

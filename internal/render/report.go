@@ -86,12 +86,7 @@ func (v *View) reportAnswers(p *Page, d *report.Document) {
 	p.Say(Toned(Strong, v.headline(d)))
 	part := leading(d)
 	if part.total > 0 {
-		text := boundShares(part.bounds, part.total) + part.words
-		if len(part.bounds) > 0 {
-			top := part.bounds[0].Bound
-			text += "; " + top + " is " + reasons[top]
-		}
-		p.Fact("Path", text)
+		p.Fact("Path", boundShares(part.bounds, part.total)+part.words)
 	}
 	h := &d.Hits
 	if h.HitRate.OK {
@@ -353,8 +348,8 @@ func reportPath(p *Page, d *report.Document) {
 	early, bounds := map[string]*report.StageTime{}, map[string]int64{}
 	rows, causes := slices.Clone(c.ByStage), slices.Clone(c.ByBound)
 	if first {
-		t.Columns = append(t.Columns, Column{Name: "to first token", Key: "ttft", Kind: Share}, Column{Name: "saves ≤", Key: "ttft_saves", Kind: Share}, Column{Name: "", Key: "ttft", Kind: Time, Hidden: true})
-		b.Columns = append(b.Columns, Column{Name: "to first token", Key: "ttft", Kind: Share}, Column{Name: "", Key: "ttft", Kind: Time, Hidden: true})
+		t.Columns = append(t.Columns, Column{Name: "ttft", Kind: Share}, Column{Name: "saves ≤", Key: "ttft_saves", Kind: Share}, Column{Name: "", Key: "ttft", Kind: Time, Hidden: true})
+		b.Columns = append(b.Columns, Column{Name: "ttft", Kind: Share}, Column{Name: "", Key: "ttft", Kind: Time, Hidden: true})
 		for i := range c.TTFT.ByStage {
 			early[c.TTFT.ByStage[i].Stage] = &c.TTFT.ByStage[i]
 		}

@@ -57,7 +57,7 @@ func TestReport(t *testing.T) {
 	got := text(t, v.Report(d), 0)
 	for _, want := range []string{
 		"12 requests in 60 s from 2025-11-29T16:00:00.000Z. Median time to first token 90 ms, at most 150 ms (10 values); cb.l2_load holds 50 % of it, without it at most 48 % less. The cache had 62 % of 2,048 tokens.\n",
-		"  Path     l2_io 50 % to the first token; l2_io is reading from L2\n",
+		"  Path     l2_io 50 % (reading from L2) to the first token\n",
 		"  Cache    62 % of the tokens found, 60 % loaded; requests: 0 full, 8 partial, 3 miss\n",
 		"  SLO      ttft<=100ms: met by 70 % (7 of 10)\n",
 		"  SLO      decode_per_token<=1ms: no request has that number\n",
@@ -69,8 +69,8 @@ func TestReport(t *testing.T) {
 		"95 % confidence, time to first token: p50 70 ms to 100 ms, p95 at least 110 ms.\n",
 		"~: too few values for that percentile (p50 needs 5, p90 29, p95 59, p99 299, p99.9 2,995).\n",
 		"cb.request@server     12     400    ~450    ~460    ~480     500      380        0          0\n",
-		"cb.l2_load               50.0       48.0      25.0       22.5\nllm_request               0          0        75.0       75.0\n",
-		"l2_io                 50.0      25.0  reading from L2\n",
+		"cb.l2_load     50.0       48.0      25.0       22.5\nllm_request     0          0        75.0       75.0\n",
+		"l2_io       50.0      25.0  reading from L2\n",
 		"12 lookups: 10 measured, 1 with l2_load as an upper bound, 1 without the server's side.\n",
 		"  poll_wait     11      20     ~20     ~25     ~30      30       20      33.3\n",
 		"1,280 of 2,048 tokens found: 62 % of all tokens, 50 % on average per request. Of the requests whose loads are known 60 % of the tokens were loaded.\n",

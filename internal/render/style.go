@@ -152,4 +152,4 @@ func isASCII(s string) bool {
 }
 
 // columns is how many columns of a terminal a text takes.
-func columns(s string) int { return displaywidth.String(s) }
+func columns(s string) int { return displaywidth.String(s) + strings.Count(s, string(rune(hardBlank))) }

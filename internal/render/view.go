@@ -78,8 +78,8 @@ func (v *View) inspectCommand(id string) string {
 // reasons says what bounds of a path mean.
 var reasons = map[string]string{
 	"queue": "waiting in a queue", "engine": "the engine's own time", "decode": "decoding", "rpc": "calls between processes", "poll": "ready, but nobody asked yet",
-	"match": "matching in the index", "l2_io": "reading from L2", "l1": "fetching from L1", "gpu_copy": "copying to the GPU", "recompute": "computing anew what cannot be reused",
-	"forward": "the forward pass", "unexplained": "in no known span",
+	"match": "matching in the index", "l2_io": "reading from L2", "l1": "fetching from L1", "gpu_copy": "copying to the GPU", "recompute": "finding out what to compute anew",
+	"forward": "the model's forward pass", "unexplained": "in no known span",
 }
 
 // because is a bound with what it means: "l2_io: reading from L2".

@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -18,10 +19,12 @@ const (
 // A fall is a request on its way to a waterfall.
 type fall struct {
 	*inspect.Document
-	order []treeNode // parents before their children
-	kids  [][]int
-	held  map[string][]*inspect.Segment // by span id
-	below []fineBits                    // where the path runs below a span
+	scale  int64      // ns that a bar stands for, from the start of the window
+	zoomed bool       // to the first token
+	order  []treeNode // parents before their children
+	kids   [][]int
+	held   map[string][]*inspect.Segment // by span id
+	below  []fineBits                    // where the path runs below a span
 }
 
 // fineBits are pieces of the window, each a fine-th of it.
@@ -32,9 +35,13 @@ func (b *fineBits) has(i int) bool { return b[i/64]&(1<<(i%64)) != 0 }
 
 // spanTable is the tree, each span with a bar over the window that tells what it holds of the path from what it does not.
 func (v *View) spanTable(d *inspect.Document) *Table {
-	t := &Table{Name: "spans", Columns: []Column{{Name: "span", Shrink: true}, {Name: "window", Kind: Bar}, {Name: "start", Kind: Time}, {Name: "duration", Kind: Time}, {Name: "on path", Kind: Time, Drop: 2},
-		{Name: "self", Kind: Time, Drop: 5}, {Name: "note", Most: 24, Drop: 4}, {Name: "process", Most: 36, Least: 12, Drop: 6}, {Name: "from", Most: 48, Least: 20, Tail: true, Drop: 3}, {Name: "id", Hidden: true}, {Name: "parent", Hidden: true}}}
 	f := newFall(d)
+	axis := "window, " + Duration(f.scale)
+	if f.zoomed {
+		axis = "to first token, " + Duration(f.scale)
+	}
+	t := &Table{Name: "spans", Columns: []Column{{Name: "span", Shrink: true}, {Name: axis, Kind: Bar}, {Name: "start", Kind: Time}, {Name: "duration", Kind: Time}, {Name: "on path", Kind: Time, Drop: 2},
+		{Name: "self", Kind: Time, Drop: 5}, {Name: "note", Most: 24, Drop: 4}, {Name: "process", Most: 36, Least: 12, Drop: 6}, {Name: "from", Most: 48, Least: 20, Tail: true, Drop: 3}, {Name: "id", Hidden: true}, {Name: "parent", Hidden: true}}}
 	for _, g := range f.rows(v.Unfold) {
 		t.Add(f.cells(&g)...)
 	}
@@ -42,7 +49,11 @@ func (v *View) spanTable(d *inspect.Document) *Table {
 }
 
 func newFall(d *inspect.Document) *fall {
-	f := &fall{Document: d, order: treeOrder(d.Spans), kids: make([][]int, len(d.Spans)), held: map[string][]*inspect.Segment{}, below: make([]fineBits, len(d.Spans))}
+	f := &fall{Document: d, scale: d.Window.DurationNS.V, order: treeOrder(d.Spans), kids: make([][]int, len(d.Spans)), held: map[string][]*inspect.Segment{}, below: make([]fineBits, len(d.Spans))}
+	// A decode that lasts much longer than the wait for the first token would leave that in a few characters (R4.28).
+	if t := d.CriticalPath.TTFT; t != nil && t.TotalNS > 0 && t.TotalNS <= d.Window.DurationNS.V/2 {
+		f.scale, f.zoomed = t.TotalNS, true
+	}
 	for i := range d.CriticalPath.Segments {
 		g := &d.CriticalPath.Segments[i]
 		f.held[g.Span] = append(f.held[g.Span], g)
@@ -87,12 +98,12 @@ func (f *fall) own(span int) []*inspect.Segment {
 
 // pieces are those of the window that a stretch of time touches, [lo, hi).
 func (f *fall) pieces(start, length int64) (lo, hi int) {
-	total := float64(f.Window.DurationNS.V)
-	if total <= 0 {
+	total := float64(f.scale)
+	if total <= 0 || float64(start) >= total {
 		return 0, 0
 	}
 	lo = max(0, min(fine-1, int(float64(start)/total*fine)))
-	hi = max(lo+1, min(fine, int(float64(start+length)/total*fine)))
+	hi = max(lo+1, min(fine, int(math.Ceil(float64(start+length)/total*fine))))
 	return lo, hi
 }
 
@@ -217,7 +228,7 @@ func (f *fall) note(g *group) string {
 
 // strokes are the bar of one span.
 func (f *fall) strokes(span int) []Stroke {
-	s, total := &f.Spans[span], f.Window.DurationNS.V
+	s, total := &f.Spans[span], f.scale
 	if total <= 0 || !s.StartNS.OK {
 		return nil
 	}
@@ -234,6 +245,9 @@ func (f *fall) strokes(span int) []Stroke {
 	var spent [fine]float64 // of a piece
 	for _, g := range f.own(span) {
 		kind := map[string]StrokeKind{"overlap": Overlapped, "gap": InNoSpan}[g.Kind]
+		if g.StartNS >= total {
+			continue
+		}
 		lo, hi := at(g.StartNS), at(g.StartNS+g.DurationNS)
 		out = append(out, Stroke{lo, hi, kind})
 		first, last := f.pieces(g.StartNS, g.DurationNS)
@@ -241,10 +255,13 @@ func (f *fall) strokes(span int) []Stroke {
 			spent[i] += max(0, min(hi*fine, float64(i+1))-max(lo*fine, float64(i)))
 		}
 	}
+	if f.zoomed && end > total {
+		out = append(out, Stroke{1, 1, Beyond})
+	}
 	lo, hi := f.pieces(start, end-start)
 	for i := lo; i < hi; i++ {
 		from, to := max(float64(i), at(start)*fine), min(float64(i+1), at(end)*fine)
-		if rest := to - from - spent[i]; rest > 0 {
+		if rest := to - from - spent[i]; rest > 1e-6 { // less is rounding
 			kind := OffPath
 			if f.below[span].has(i) {
 				kind = Through
@@ -265,7 +282,7 @@ func (f *fall) legend() string {
 	}
 	var words []string
 	for k, text := range [numStrokes]string{Held: "holds the path", Overlapped: "holds it while work off the path runs", InNoSpan: "in no span", Through: "on the path by a child",
-		OffPath: "off the path", Beyond: "after the window", Moment: "a moment"} {
+		OffPath: "off the path", Beyond: "later", Moment: "a moment"} {
 		if seen[k] && text != "" {
 			words = append(words, Toned(strokes[k].tone, strokes[k].mark)+" "+text)
 		}
