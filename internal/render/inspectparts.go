@@ -356,14 +356,14 @@ func clockWords(d *inspect.Document) string {
 	text := fmt.Sprintf("%d processes", len(processes))
 	switch {
 	case compared == 0:
-		return text + ", their clocks never compared (fewer than 5 pairs)"
+		return text + ", their clocks never compared (too few spans that hold one another)"
 	case moved > 0:
 		text += ", clocks corrected to ± " + Duration(worst)
 	default:
 		text += ", clocks agree within ± " + Duration(worst)
 	}
 	if len(unknown) > 0 {
-		text += " but for " + strings.Join(unknown, ", ") + " (fewer than 5 pairs)"
+		text += " but for " + strings.Join(unknown, ", ") + " (never compared)"
 	}
 	return text
 }

@@ -183,11 +183,42 @@ func (p *Page) Find(name string) *Table {
 	return nil
 }
 
+// words are the pieces of a text between which a line may be broken. A number stays with its unit.
+func words(s string) []string {
+	all := strings.Split(s, " ")
+	out := all[:0]
+	for _, word := range all {
+		bare := strings.TrimRight(word, ".,;:)")
+		if n := len(out); n > 0 && isUnit(bare) && endsInDigit(out[n-1]) || n > 0 && out[n-1] == "±" {
+			out[n-1] += " " + word
+			continue
+		}
+		out = append(out, word)
+	}
+	return out
+}
+
+func isUnit(s string) bool {
+	if s == "%" {
+		return true
+	}
+	for _, units := range [...][]unit{timeUnits, byteUnits, speedUnits} {
+		if slices.ContainsFunc(units, func(u unit) bool { return u.name == s }) {
+			return true
+		}
+	}
+	return false
+}
+
+func endsInDigit(s string) bool {
+	return s != "" && s[len(s)-1] >= '0' && s[len(s)-1] <= '9'
+}
+
 // wrap breaks text at blanks so that lines fit. A word wider than a line, such as an id, stays whole.
 func wrap(s string, width int, first, next string) string {
 	var b strings.Builder
 	lead, at := first, 0
-	for _, word := range strings.Split(s, " ") {
+	for _, word := range words(s) {
 		n := columns(word)
 		switch {
 		case at == 0:

@@ -5,6 +5,21 @@ import (
 	"testing"
 )
 
+func TestWrap(t *testing.T) {
+	for _, c := range []struct{ in, want string }{
+		{"it held 50 ms of 90 ms", "it held\n50 ms of\n90 ms\n"},
+		{"about 62 %, of", "about\n62 %, of\n"},
+		{"an s b", "an s b\n"},
+		{"clocks ± 2 ms", "clocks\n± 2 ms\n"},
+		{unbroken("a b c d e f"), "a\x0eb\x0ec\x0ed\x0ee\x0ef\n"},
+		{"x " + unbroken("a b c d"), "x\na\x0eb\x0ec\x0ed\n"},
+	} {
+		if got := wrap(c.in, 8, "", ""); got != c.want {
+			t.Errorf("%q: got %q, want %q", c.in, got, c.want)
+		}
+	}
+}
+
 func TestPage(t *testing.T) {
 	var p Page
 	p.Say("cb.l2_load held 50 of 90 ms to the first token; without it at most 48 ms less.")

@@ -175,11 +175,14 @@ func reportDoubts(d *report.Document) []string {
 	case len(d.Clock) == 0:
 		out = append(out, "one clock")
 	case never == len(d.Clock):
-		out = append(out, "clocks were never compared (fewer than 5 pairs)")
+		out = append(out, "clocks were never compared (too few spans that hold one another)")
 	case moved > 0:
-		out = append(out, fmt.Sprintf("clocks corrected to ± %s", Duration(worst)))
+		out = append(out, "clocks corrected to ± "+Duration(worst))
 	default:
-		out = append(out, fmt.Sprintf("clocks agree within ± %s", Duration(worst)))
+		out = append(out, "clocks agree within ± "+Duration(worst))
+	}
+	if never > 0 && never < len(d.Clock) {
+		out[len(out)-1] += fmt.Sprintf(" but for %d of %d pairs of processes (too few spans that hold one another)", never, len(d.Clock))
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/cbtrace/cbtrace/internal/analyze/list"
 	"github.com/cbtrace/cbtrace/internal/analyze/recording"
 	"github.com/cbtrace/cbtrace/internal/analyze/report"
+	"github.com/cbtrace/cbtrace/internal/render"
 )
 
 // Documents are the documents that commands print, by command.
@@ -24,6 +25,7 @@ var Documents = []struct {
 	{"gate-budget", Budget()}, // what gate reads
 	{"diff", budget.Diff{}},
 	{"lct-info", recording.Document{}},
+	{"explain", render.Explanation{}},
 }
 
 // Command is the schema of the document that a command prints; nil when it prints none.

@@ -97,6 +97,8 @@ var promised = map[string]map[string]string{"report": {
 }, "gate-selftest": {
 	"Document":   "schema verdict rules",
 	"TestedRule": "rule metric line change verdict message",
+}, "explain": {
+	"Document": "schema code scope severity meaning detected what_to_do",
 }}
 
 func TestDocumentsKeepTheirPromise(t *testing.T) {

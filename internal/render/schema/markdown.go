@@ -1,0 +1,110 @@
+package schema
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// Markdown writes what every document holds as one page, made from the same types as the schemas.
+func Markdown(w io.Writer) error {
+	var b strings.Builder
+	b.WriteString("# The JSON of every command\n\n" +
+		"Made from the types of the program (`go test ./cmd/cbtrace -run TestJSONPage -update`); `cbtrace schema COMMAND` prints the same as JSON Schema.\n\n" +
+		"Fields are added within `v1`, never renamed or removed. Times are whole nanoseconds (`*_ns`), instants nanoseconds since 1970 (`*_unix_ns`), shares and rates lie in [0, 1], `*_gbps` is in\n" +
+		"10⁹ bytes a second. What is not known is null or absent, never 0. With several documents (`inspect --all`) JSON is an array, and `--format jsonl` has one a line.\n")
+	seen := map[string]bool{}
+	for _, d := range Documents {
+		s, err := Command(d.Command)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&b, "\n## %s\n\n", strings.Replace(d.Command, "-", " ", 1))
+		if s.Description != "" {
+			fmt.Fprintf(&b, "%s\n\n", s.Description)
+		}
+		table(&b, s)
+		for _, def := range s.Defs {
+			if seen[def.Name] {
+				continue
+			}
+			seen[def.Name] = true
+			fmt.Fprintf(&b, "\n### %s\n\n", def.Name)
+			if def.Schema.Description != "" {
+				fmt.Fprintf(&b, "%s\n\n", def.Schema.Description)
+			}
+			table(&b, def.Schema)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// table has a row per field of an object.
+func table(b *strings.Builder, s *Schema) {
+	if len(s.Properties) == 0 {
+		return
+	}
+	b.WriteString("| field | is | |\n|---|---|---|\n")
+	for _, p := range s.Properties {
+		about := p.Schema.Description
+		values := p.Schema.Enum
+		if p.Schema.Items != nil && values == nil {
+			values = p.Schema.Items.Enum
+		}
+		if len(values) > 1 {
+			about = strings.TrimPrefix(about+"; ", "; ") + "one of `" + strings.Join(values, "`, `") + "`"
+			if len(p.Schema.Type) == 1 && p.Schema.Type[0] == "array" {
+				about = strings.Replace(about, "one of ", "of ", 1)
+			}
+		} else if len(values) == 1 {
+			about = strings.TrimPrefix(about+"; ", "; ") + "`" + values[0] + "`"
+		}
+		what := kind(p.Schema)
+		if !slices.Contains(s.Required, p.Name) {
+			what += ", or absent"
+		}
+		fmt.Fprintf(b, "| `%s` | %s | %s |\n", p.Name, what, strings.NewReplacer("|", `\|`, "<", "&lt;").Replace(about))
+	}
+}
+
+// kind is what a value is, in words, with links to the types of this page.
+func kind(s *Schema) string {
+	switch {
+	case s.Ref != "":
+		name := strings.TrimPrefix(s.Ref, defs)
+		return "[" + name + "](#" + anchor(name) + ")"
+	case len(s.AnyOf) > 0:
+		var all []string
+		for _, c := range s.AnyOf {
+			all = append(all, kind(c))
+		}
+		return strings.Join(all, " or ")
+	case s.Items != nil:
+		return "list of " + kind(s.Items)
+	case s.Values != nil && s.Values != Nothing && len(s.Properties) == 0:
+		return "map to " + kind(s.Values)
+	}
+	var all []string
+	for _, t := range s.Type {
+		all = append(all, map[string]string{"integer": "whole number", "number": "number", "string": "text", "boolean": "true or false", "null": "null", "object": "object", "array": "list"}[t])
+	}
+	if len(all) == 0 {
+		return "any value"
+	}
+	return strings.Join(all, " or ")
+}
+
+// anchor is what GitHub makes of a heading to link to.
+func anchor(heading string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == ' ':
+			return '-'
+		case r == '.' || r == ',':
+			return -1
+		}
+		return r
+	}, strings.ToLower(heading))
+}
