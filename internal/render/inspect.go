@@ -171,7 +171,7 @@ func boundShares(bounds []report.BoundTime, total int64) string {
 	var text []string
 	for _, b := range bounds {
 		if share := float64(b.NS) / float64(total); share >= 0.01 || len(text) == 0 {
-			what := b.Bound + " " + Percent(share)
+			what := unbroken(b.Bound + " " + Percent(share))
 			if why := reasons[b.Bound]; why != "" && len(text) < 2 {
 				what += " (" + why + ")"
 			}
@@ -229,7 +229,7 @@ func severityTone(severity string) Tone {
 // worstOf is the worst finding.
 func worstOf(d *inspect.Document) string {
 	if len(d.Findings) == 0 {
-		return "nothing found"
+		return "no finding"
 	}
 	f := &d.Findings[0]
 	text := Toned(severityTone(f.Severity), f.Severity) + " " + Escape(f.Code) + ": " + Escape(f.Message)

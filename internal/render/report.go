@@ -130,7 +130,7 @@ const modelsShown = 4
 
 func reportWorst(d *report.Document) string {
 	if len(d.Findings) == 0 {
-		return "nothing found"
+		return "no finding"
 	}
 	f := &d.Findings[0]
 	text := Toned(severityTone(f.Severity), f.Severity) + " " + Escape(f.Code)
@@ -141,7 +141,7 @@ func reportWorst(d *report.Document) string {
 		text += ", for example " + Escape(f.Exemplars[0])
 	}
 	if len(d.Findings) > 1 {
-		text += fmt.Sprintf(" (%s more below)", Plural(int64(len(d.Findings)-1), "finding"))
+		text += fmt.Sprintf(" (%s below)", Plural(int64(len(d.Findings)-1), "more finding"))
 	}
 	return text
 }

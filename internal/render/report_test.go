@@ -62,7 +62,7 @@ func TestReport(t *testing.T) {
 		"  SLO      ttft<=100ms: met by 70 % (7 of 10)\n",
 		"  SLO      decode_per_token<=1ms: no request has that number\n",
 		"  Models   m 75 %, n 25 %: percentiles mix them, --by model tells them apart\n",
-		"  Worst    error retrieve_failed in 1 request, for example chatcmpl-1 (1 finding more below)\n",
+		"  Worst    error retrieve_failed in 1 request, for example chatcmpl-1 (1 more finding below)\n",
 		"  Trust    11 of 12 requests complete; 1 cut off by the start or end of the capture; 9 records skipped; 1 span without its parent; clocks corrected to ± 212 µs.\n",
 		"  Next     cbtrace explain retrieve_failed (what it means)\n           cbtrace inspect chatcmpl-1 day (the longest with it)\n",
 		"time to first token  10      90    ~110    ~120    ~150     150       95\n",
