@@ -22,7 +22,7 @@ func TestClockTable(t *testing.T) {
 	want := `process               against  offset ms  ± ms  ppm  pairs  disagree  basis
 /cb.jsonl#monotonic   sched     no epoch   1    –       20         0  pairs
 server                sched          -40   0.2  4.5    300         0  pairs
-/few.jsonl#monotonic  sched            –   –    –        3         0  too few pairs
+/few.jsonl#monotonic  sched            –   –    –        3         0  not known
 `
 	if b.String() != want {
 		t.Errorf("%s\nwant\n%s", b.String(), want)

@@ -189,11 +189,12 @@ func GateMarkdown(w io.Writer, d *budget.Document) error {
 	return err
 }
 
-// markdown makes text mean itself in Markdown, in a cell of a table too.
+// markdown makes text mean itself in Markdown, in a cell of a table too. An underscore within a word marks nothing there.
 func markdown(s string) string {
 	var b strings.Builder
-	for _, r := range s {
+	for i, r := range s {
 		switch {
+		case r == '_' && i > 0 && i+1 < len(s) && isWord(s[i-1]) && isWord(s[i+1]):
 		case r == '<':
 			b.WriteString("&lt;")
 			continue
@@ -206,6 +207,10 @@ func markdown(s string) string {
 		b.WriteRune(r)
 	}
 	return b.String()
+}
+
+func isWord(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
 // codeSpan is text as code: between more backticks than it holds in a row. In a table a bar ends a cell even there.

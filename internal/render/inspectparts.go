@@ -290,6 +290,9 @@ func doubts(d *inspect.Document) []string {
 	if !slices.ContainsFunc(d.Spans, func(s inspect.Span) bool { return s.Stage == model.StageLLMRequest.String() }) {
 		out = append(out, "no llm_request: the times are those of "+sideOf(d)+", without a first token")
 	}
+	if missing := missingSides(d); missing != "" {
+		out = append(out, "no spans of the "+missing)
+	}
 	say(q.Orphaned, "span without its parent", "spans without their parent")
 	say(q.Open, "span without an end", "spans without an end")
 	say(q.Negative, "span that ends before it starts", "spans that end before they start")
@@ -303,16 +306,36 @@ func doubts(d *inspect.Document) []string {
 		out = append(out, "nothing is missing")
 	}
 	out = append(out, clockWords(d))
-	spans := int64(0)
+	spans, placed := int64(0), int64(0)
 	for i := range d.Spans {
-		if d.Spans[i].Class != "point" {
-			spans++
+		if s := &d.Spans[i]; s.Class != "point" && !slices.Contains(s.Flags, "synthetic") {
+			if spans++; s.Edge == "adopted" {
+				placed++
+			}
 		}
 	}
-	if q.Adopted > 0 {
-		out = append(out, fmt.Sprintf("%s of %s placed by ids and times, without a recorded parent", Count(min(q.Adopted, spans)), Plural(spans, "span")))
+	if placed > 0 {
+		out = append(out, fmt.Sprintf("%s of %s placed by ids and times, without a recorded parent", Count(placed), Plural(spans, "span")))
 	}
 	return out
+}
+
+// missingSides are the kinds of processes of which nothing was recorded, where others were: their work shows as that of those around them.
+func missingSides(d *inspect.Document) string {
+	var missing []string
+	for _, side := range []string{"scheduler", "worker", "server"} {
+		if !slices.ContainsFunc(d.Spans, func(s inspect.Span) bool { return s.Owner == side && !slices.Contains(s.Flags, "synthetic") }) {
+			missing = append(missing, side)
+		}
+	}
+	switch n := len(missing); n {
+	case 0, 3:
+		return ""
+	case 1:
+		return missing[0]
+	default:
+		return strings.Join(missing[:n-1], ", ") + " and " + missing[n-1]
+	}
 }
 
 // oneOrMany is a count with what was counted.

@@ -22,6 +22,23 @@ type part struct {
 	data  bool // a table that is only shown when it is asked for
 }
 
+// markdownText is a paragraph in Markdown, in which commands are code.
+func markdownText(s string) string {
+	lines := strings.Split(s, "\n")
+	for i, line := range lines {
+		words := strings.Split(line, " ")
+		for k, word := range words {
+			if strings.HasPrefix(word, unbroken("cbtrace ")) {
+				words[k] = codeSpan(strings.ReplaceAll(word, string(rune(hardBlank)), " "))
+			} else {
+				words[k] = markdown(word)
+			}
+		}
+		lines[i] = strings.Join(words, " ")
+	}
+	return strings.Join(lines, "\n")
+}
+
 // silent reports whether a part is not shown.
 func (p *part) silent() bool { return p.data || p.table != nil && len(p.table.Rows) == 0 }
 
@@ -118,7 +135,7 @@ func (p *Page) Markdown(w io.Writer) error {
 		if now.silent() || p.emptyTitle(i) {
 			continue
 		}
-		text := markdown(now.text) + "\n"
+		text := markdownText(now.text) + "\n"
 		switch {
 		case now.title != "":
 			text = "### " + markdown(now.title) + "\n"

@@ -158,7 +158,7 @@ func clockTable(clocks []report.Clock) *Table {
 		}
 		basis := c.Basis
 		if basis == "none" {
-			basis = "too few pairs"
+			basis = "not known"
 		}
 		offset := Known(c.OffsetNS)
 		if offset.known && (model.IsAdrift(c.Process) || model.IsAdrift(c.Reference)) { // decades, which would be the unit of all the others

@@ -127,11 +127,11 @@ func (t *Table) write(w io.Writer, s Style) error {
 			continue
 		}
 		keep = append(keep, i)
+		headings[i] = columns(heads[i])
 		if t.Columns[i].Kind == Bar {
-			widths[i] = barUsual
+			widths[i] = max(barUsual, headings[i])
 			continue
 		}
-		headings[i] = columns(heads[i])
 		widths[i] = headings[i]
 		for _, row := range cells {
 			widths[i] = max(widths[i], columns(row[i]))
@@ -263,7 +263,7 @@ func (t *Table) fit(keep, widths, heads []int, width int) []int {
 	}
 	for _, i := range keep {
 		if t.Columns[i].Kind == Bar {
-			to := min(barMost, max(barLeast, widths[i]+width-total))
+			to := min(barMost, max(barLeast, heads[i], widths[i]+width-total))
 			total += to - widths[i]
 			widths[i] = to
 		}

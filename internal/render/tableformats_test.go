@@ -90,7 +90,7 @@ a              97     97.0  1
 func TestPageFormats(t *testing.T) {
 	var p Page
 	p.Say("The *answer*.")
-	p.Fact("Next", "a\nb")
+	p.Fact("Next", unbroken("cbtrace explain a_b")+" (x_y)\nb*")
 	p.Title("Stages & more")
 	table := &Table{Columns: []Column{{Name: "stage"}}}
 	table.Add(Word("x"))
@@ -99,7 +99,7 @@ func TestPageFormats(t *testing.T) {
 	p.Data(&Table{Name: "inputs", Columns: []Column{{Name: "file"}}})
 	p.Title("Nothing")
 	p.Table(&Table{Name: "empty", Columns: []Column{{Name: "a b"}}})
-	want := "The \\*answer\\*.\n\n- **Next** a<br>b\n\n### Stages &amp; more\n\n| stage |\n| --- |\n| x |\n\n| stage |\n| --- |\n| x |\n"
+	want := "The \\*answer\\*.\n\n- **Next** `cbtrace explain a_b` (x_y)<br>b\\*\n\n### Stages &amp; more\n\n| stage |\n| --- |\n| x |\n\n| stage |\n| --- |\n| x |\n"
 	if got := formatted(t, func(b *strings.Builder) error { return p.Markdown(b) }); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
@@ -112,7 +112,7 @@ func TestPageFormats(t *testing.T) {
 	if got := formatted(t, func(b *strings.Builder) error { return p.Find("empty").CSV(b) }); got != "a_b\n" {
 		t.Errorf("an empty table as CSV: %q", got)
 	}
-	if got := formatted(t, func(b *strings.Builder) error { return p.Text(b, Style{Width: 80}) }); got != "The *answer*.\n\n  Next     a\n           b\n\nStages & more\nstage\nx\n\nstage\nx\n" {
+	if got := formatted(t, func(b *strings.Builder) error { return p.Text(b, Style{Width: 80}) }); got != "The *answer*.\n\n  Next     cbtrace explain a_b (x_y)\n           b*\n\nStages & more\nstage\nx\n\nstage\nx\n" {
 		t.Errorf("got\n%s", got)
 	}
 }

@@ -77,7 +77,7 @@ func (v *View) inspectCommand(id string) string {
 
 // reasons says what bounds of a path mean.
 var reasons = map[string]string{
-	"queue": "waiting in a queue", "engine": "the engine's own time", "decode": "decoding", "rpc": "calls between processes", "poll": "ready, but nobody asked yet",
+	"queue": "waiting in a queue", "engine": "in the engine, not broken down", "decode": "decoding", "rpc": "calls between processes", "poll": "ready, but nobody asked yet",
 	"match": "matching in the index", "l2_io": "reading from L2", "l1": "fetching from L1", "gpu_copy": "copying to the GPU", "recompute": "finding out what to compute anew",
 	"forward": "the model's forward pass", "unexplained": "in no known span",
 }
