@@ -28,6 +28,10 @@ func (w Weight) String() string { return [...]string{"self", "critical"}[w] }
 // MaxStacks is how many different stacks a Folded takes: what many more than that would show nobody can read.
 const MaxStacks = 1 << 20
 
+// MaxDepth is how many frames a stack has at most; what spans below take counts for the last of them. A line holds its whole stack: the
+// lines of a chain take the square of its length.
+const MaxDepth = 2048
+
 // ErrManyStacks is the error of more than that.
 var ErrManyStacks = errors.New("over " + strconv.Itoa(MaxStacks) + " different stacks")
 
@@ -57,6 +61,7 @@ type edge struct{ parent, frame int32 }
 type node struct {
 	frame  int32
 	parent int32
+	depth  int32 // frames of its stack
 	ns     total
 }
 
@@ -119,7 +124,12 @@ func (f *Folded) spanFrame(s *model.Span) int32 {
 	return n
 }
 
+// child is the node of a frame on that of a stack, or that itself where the stack is as deep as stacks get.
 func (f *Folded) child(parent, frame int32) (int32, error) {
+	depth := f.nodes[parent].depth + 1
+	if depth > MaxDepth {
+		return parent, nil
+	}
 	n, ok := f.edges[edge{parent, frame}]
 	if !ok {
 		if len(f.nodes) > MaxStacks {
@@ -127,7 +137,7 @@ func (f *Folded) child(parent, frame int32) (int32, error) {
 		}
 		n = int32(len(f.nodes))
 		f.edges[edge{parent, frame}] = n
-		f.nodes = append(f.nodes, node{frame: frame, parent: parent})
+		f.nodes = append(f.nodes, node{frame: frame, parent: parent, depth: depth})
 	}
 	return n, nil
 }

@@ -274,11 +274,13 @@ func TestFoldedLargeSums(t *testing.T) {
 	}
 }
 
-// A chain of 2 000 spans has as many stacks; what one request may cost is bounded by MaxStacks.
+// A chain of spans has a stack for each, up to MaxDepth of them: what spans below took is the time of the last. What one request may cost
+// is bounded by MaxStacks.
 func TestFoldedDeep(t *testing.T) {
+	const depth = MaxDepth + 500
 	var b strings.Builder
-	for i := range 2000 {
-		fmt.Fprintf(&b, "%*sx p %dms %dms\n", i, "", i, 4001-i)
+	for i := range depth {
+		fmt.Fprintf(&b, "%*sx p %dms %dms\n", i, "", i, 2*depth+1-i)
 	}
 	r := analysed(t, b.String())
 	f := NewFolded(r.Dict, Options{})
@@ -286,8 +288,12 @@ func TestFoldedDeep(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := written(t, f, "")
-	if n := strings.Count(got, "\n"); n != 2000 || f.Total().Int64() != int64(4001*time.Millisecond) {
+	if n := strings.Count(got, "\n"); n != MaxDepth || f.Total().Int64() != int64((2*depth+1)*time.Millisecond) {
 		t.Errorf("%d lines, %v ns", n, f.Total())
+	}
+	// 2 ms itself, 499 spans below with 2 ms each and the innermost with 3 ms
+	if want := strings.Repeat("x;", MaxDepth-1) + "x 1003000000\n"; !strings.Contains(got, want) {
+		t.Errorf("the deepest stack is not %q", want[len(want)-20:])
 	}
 
 	f.nodes = slices.Grow(f.nodes, MaxStacks)[:MaxStacks+1]
