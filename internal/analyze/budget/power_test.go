@@ -186,15 +186,20 @@ var distributions = []struct {
 func TestPowerOfOneRule(t *testing.T) {
 	simulated(t)
 	const runs, n = 400, 2000
-	b := parse(t, "metric: request.p95, baseline: {max_ratio: 1.05, min_delta: 0ns}")
+	rule := parse(t, "metric: request.p95, baseline: {max_ratio: 1.05, min_delta: 0ns}").Rules[0]
 	fmt.Printf("\n| +10 %% of p95, one rule, max_ratio 1.05 | fails at n = %d | n for 95 %% |\n|---|--:|--:|\n", n)
 	seen := func(draw func(*rand.Rand) float64, n, runs int) float64 {
-		side := func(rnd *rand.Rand, factor float64) *Subject {
-			return run(n, func(i int, r *model.Row) { r.Window = int64(100 * factor * draw(rnd) * ms) })
-		}
 		k := repeated(runs, uint64(n), func(rnd *rand.Rand) bool {
-			d, err := b.Evaluate(&Input{Current: side(rnd, 1.1), Baselines: []*Subject{side(rnd, 1)}, Nearest: none, Jobs: 1})
-			return err == nil && d.Verdict == Fail
+			requests := func(factor float64) stats.Blocked { // what sideOf takes from a request table
+				s := make(side, n)
+				for i := range s {
+					s[i].num, s[i].den = 100*factor*draw(rnd)*ms, 1
+				}
+				return s.blocked(rule.metric, nil)
+			}
+			value, base, p, _, _ := against(rule.metric, rule.bound, 1, requests(1.1), []stats.Blocked{requests(1)}, false)
+			over, far := rule.bound.worse(value, base[0])
+			return over && far && p <= DefaultAlpha
 		})
 		return float64(k) / float64(runs)
 	}
@@ -203,8 +208,8 @@ func TestPowerOfOneRule(t *testing.T) {
 		if i == 0 && at < 0.95 {
 			t.Errorf("%s: %.3f", c.name, at)
 		}
-		need := "over 16 000"
-		for _, size := range []int{250, 500, 1000, 2000, 4000, 8000, 16_000} {
+		need := "over 30 000"
+		for _, size := range []int{250, 500, 1000, 2000, 4000, 8000, 16_000, 30_000} {
 			if seen(c.draw, size, runs/2) >= 0.95 {
 				need = fmt.Sprint(size)
 				break
