@@ -209,7 +209,13 @@ func cacheLine(d *inspect.Document) string {
 	if h.EarlyExitReason != "" {
 		text = append(text, "the lookup ended before it searched: "+Escape(h.EarlyExitReason))
 	}
-	return strings.Join(text, ", ")
+	all := strings.Join(text, ", ")
+	if part := judged(d); part.total > 0 {
+		if ns := cacheTime(part.bounds); ns > 0 {
+			all += "; lookup and load took " + ofWhole(ns, part.total) + part.words
+		}
+	}
+	return all
 }
 
 // verdictWords are a verdict on several loads in words.

@@ -49,7 +49,7 @@ func TestInspect(t *testing.T) {
 		"  Request  chatcmpl-1-0a1b2c3d, for the client chatcmpl-1; model m\n",
 		"  When     2025-11-29T16:00:00.000Z for 240 ms, first token after 90 ms, 2,048 prompt tokens\n",
 		"  Path     l2_io 56 % (reading from L2), poll 22 % (ready, but nobody asked yet), rpc 22 % to the first token\n",
-		"  Cache    1,280 of 2,048 tokens found (62 %), all of them loaded, loaded twice: the same tokens again (waste)\n",
+		"  Cache    1,280 of 2,048 tokens found (62 %), all of them loaded, loaded twice: the same tokens again (waste); lookup and load took 90 of 90 ms to the first token\n",
 		"  Worst    warning double_start_load_kv.repeat: tokens were written twice\n",
 		"  Trust    l2_load is an upper bound; ",
 		"  Source   cb.l2_load a.jsonl:7, first token a.jsonl:7\n",

@@ -90,8 +90,11 @@ func (v *View) reportAnswers(p *Page, d *report.Document) {
 	}
 	h := &d.Hits
 	if h.HitRate.OK {
-		p.Fact("Cache", fmt.Sprintf("%s of the tokens found, %s loaded; requests: %s full, %s partial, %s miss", Percent(h.HitRate.V), optPercent(h.EffectiveReuse),
-			Count(h.Classes.Full), Count(h.Classes.Partial), Count(h.Classes.Miss)))
+		text := fmt.Sprintf("%s of the tokens found, %s loaded", Percent(h.HitRate.V), optPercent(h.EffectiveReuse))
+		if part.total > 0 {
+			text += fmt.Sprintf("; lookup and load took %s of the %s", Percent(float64(cacheTime(part.bounds))/float64(part.total)), part.what)
+		}
+		p.Fact("Cache", fmt.Sprintf("%s; requests: %s full, %s partial, %s miss", text, Count(h.Classes.Full), Count(h.Classes.Partial), Count(h.Classes.Miss)))
 	} else {
 		p.Fact("Cache", "no hit numbers: they need request or cb.request spans of LMCache")
 	}

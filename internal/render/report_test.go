@@ -58,7 +58,7 @@ func TestReport(t *testing.T) {
 	for _, want := range []string{
 		"12 requests in 60 s from 2025-11-29T16:00:00.000Z. Median time to first token 90 ms, at most 150 ms (10 values); cb.l2_load holds 50 % of it, without it at most 48 % less. The cache had 62 % of 2,048 tokens.\n",
 		"  Path     l2_io 50 % (reading from L2) to the first token\n",
-		"  Cache    62 % of the tokens found, 60 % loaded; requests: 0 full, 8 partial, 3 miss\n",
+		"  Cache    62 % of the tokens found, 60 % loaded; lookup and load took 50 % of the time to first token; requests: 0 full, 8 partial, 3 miss\n",
 		"  SLO      ttft<=100ms: met by 70 % (7 of 10)\n",
 		"  SLO      decode_per_token<=1ms: no request has that number\n",
 		"  Models   m 75 %, n 25 %: percentiles mix them, --by model tells them apart\n",

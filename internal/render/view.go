@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/cbtrace/cbtrace/internal/analyze/report"
 )
 
 // A View is what a page must know beside its document. The zero value shows times in UTC and names no inputs.
@@ -80,6 +82,19 @@ var reasons = map[string]string{
 	"queue": "waiting in a queue", "engine": "in the engine, not broken down", "decode": "decoding", "rpc": "calls between processes", "poll": "ready, but nobody asked yet",
 	"match": "matching in the index", "l2_io": "reading from L2", "l1": "fetching from L1", "gpu_copy": "copying to the GPU", "recompute": "finding out what to compute anew",
 	"forward": "the model's forward pass", "unexplained": "in no known span",
+}
+
+// cacheBounds are those of time that goes into finding, loading and mending cached tokens.
+var cacheBounds = map[string]bool{"rpc": true, "poll": true, "match": true, "l2_io": true, "l1": true, "gpu_copy": true, "recompute": true}
+
+// cacheTime is how much of a path the cache took.
+func cacheTime(bounds []report.BoundTime) (ns int64) {
+	for _, b := range bounds {
+		if cacheBounds[b.Bound] {
+			ns += b.NS
+		}
+	}
+	return ns
 }
 
 // because is a bound with what it means: "l2_io: reading from L2".
