@@ -59,7 +59,7 @@ func newGate(a *app) *cobra.Command {
 		s.StringVar(&f.markdown, "markdown", "", "write a summary in Markdown to `FILE` too")
 		s.BoolVar(&f.github, "github", false, "print annotations for GitHub on stderr too")
 	})
-	out.register(cmd, "table", "json", "jsonl", "markdown")
+	out.register(cmd, "table", "json", "jsonl", "csv", "markdown")
 	sub := newGateInit(a)
 	sub.Flags().SortFlags = false
 	cmd.AddCommand(sub)
@@ -198,6 +198,12 @@ func (a *app) printGate(d *budget.Document, f *gateFlags, out *outputFlags) erro
 				return usagef("--explain: no rule is %q: want a number or a part of a rule", f.explain)
 			}
 			return render.Explained(d, chosen).Text(w, a.style(out.path))
+		case out.format.value == "csv" || out.table != "":
+			t, err := tableOf(render.Gate(d), out.table)
+			if err != nil {
+				return err
+			}
+			return tableAs(w, t, out.format.value, a.style(out.path))
 		case out.format.value == "table":
 			return render.Gate(d).Text(w, a.style(out.path))
 		case out.format.value == "markdown":
@@ -229,8 +235,8 @@ func (a *app) selftest(b *budget.Budget, input *budget.Input, f *gateFlags, out 
 		switch out.format.value {
 		case "table":
 			return render.SelfTest(d).Text(w, a.style(out.path))
-		case "markdown":
-			return fmt.Errorf("--selftest has no markdown: want table, json or jsonl")
+		case "markdown", "csv":
+			return usagef("--selftest has no %s: want table, json or jsonl", out.format.value)
 		}
 		return writeJSON(w, out.format.value, []*budget.SelfTest{d})
 	})

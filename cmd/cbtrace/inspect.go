@@ -131,7 +131,7 @@ func notFound(c *analyze.Capture, id string, near []string) error {
 	}
 	text := fmt.Sprintf("no request %q", id)
 	if since, until, ok := c.Interval(); ok {
-		text += " that starts " + interval(since, until)
+		text += " that starts " + interval(since, until, nil)
 	}
 	if _, err := os.Stat(id); err == nil {
 		return fmt.Errorf("%s: the id comes before the inputs", text)

@@ -164,7 +164,7 @@ func (a *app) listSaved(paths []string, in *captureFlags, f *listFlags) (*list.D
 	}
 	since, until, given := analyze.Between(in.since.when(), in.until.when(), r.Facts.End)
 	if given {
-		a.note("requests that start %s", interval(since, until))
+		a.note("requests that start %s", interval(since, until, a.zone()))
 	}
 	known, other := list.Top{Order: f.order(), Limit: f.limit}, list.Top{Order: f.order(), Limit: f.limit}
 	table := r.Table()

@@ -100,20 +100,26 @@ func show[D any](a *app, out *outputFlags, page *render.Page, docs []D) error {
 			return writeJSON(w, format, docs)
 		case out.table != "" || format == "csv":
 			t, err := tableOf(page, cmp.Or(out.table, page.Main))
-			switch {
-			case err != nil:
+			if err != nil {
 				return err
-			case format == "csv":
-				return t.CSV(w)
-			case format == "markdown":
-				return t.Markdown(w)
 			}
-			return t.Text(w, a.style(out.path))
+			return tableAs(w, t, format, a.style(out.path))
 		case format == "markdown":
 			return page.Markdown(w)
 		}
 		return page.Text(w, a.style(out.path))
 	})
+}
+
+// tableAs writes a table in a format.
+func tableAs(w io.Writer, t *render.Table, format string, style render.Style) error {
+	switch format {
+	case "csv":
+		return t.CSV(w)
+	case "markdown":
+		return t.Markdown(w)
+	}
+	return t.Text(w, style)
 }
 
 // tableOf is the table of a name.

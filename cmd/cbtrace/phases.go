@@ -158,7 +158,7 @@ func (a *app) judge(c *analyze.Capture, f *captureFlags) error {
 		a.note("wrote %s (%s) to disk: --memory is less than the records take", render.Plural(int64(n), "partition"), render.Bytes(bytes))
 	}
 	if since, until, ok := c.Interval(); ok {
-		a.note("requests that start %s", interval(since, until))
+		a.note("requests that start %s", interval(since, until, a.zone()))
 	}
 	switch {
 	case len(unusable) > 0:
@@ -208,13 +208,13 @@ const (
 )
 
 // interval is what --since and --until select, in words.
-func interval(since, until model.Time) string {
+func interval(since, until model.Time, where *time.Location) string {
 	var text []string
 	if since > -1<<63 {
-		text = append(text, "from "+render.Instant(int64(since), nil))
+		text = append(text, "from "+render.Instant(int64(since), where))
 	}
 	if until < 1<<63-1 {
-		text = append(text, "before "+render.Instant(int64(until), nil))
+		text = append(text, "before "+render.Instant(int64(until), where))
 	}
 	return strings.Join(text, ", ")
 }
@@ -225,7 +225,7 @@ func noRequest(c *analyze.Capture) error {
 		return fmt.Errorf("no request found that satisfies %s", where)
 	}
 	if since, until, ok := c.Interval(); ok {
-		return fmt.Errorf("no request found that starts %s", interval(since, until))
+		return fmt.Errorf("no request found that starts %s", interval(since, until, nil))
 	}
 	var names []string
 	for i := range c.Inputs {

@@ -17,7 +17,7 @@ func TestReadme(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := append(os.Environ(), "PATH="+binary(t)+string(os.PathListSeparator)+os.Getenv("PATH"), "CBTRACE_INPUT=", "NO_COLOR=1")
+	env := append(os.Environ(), "PATH="+binary(t)+string(os.PathListSeparator)+os.Getenv("PATH"), "CBTRACE_INPUT=", "NO_COLOR=1", "LC_ALL=C.UTF-8", "TZ=UTC")
 	var out bytes.Buffer
 	ran := 0
 	for block := ""; len(text) > 0; {

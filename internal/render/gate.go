@@ -55,6 +55,17 @@ func verdictOf(r *budget.Result) string {
 	return r.Verdict
 }
 
+// verdictTone is how a verdict is shown.
+func verdictTone(r *budget.Result) Tone {
+	switch {
+	case r.Verdict == budget.Pass:
+		return Good
+	case r.Verdict == budget.Fail && r.Counts():
+		return Bad
+	}
+	return Warn
+}
+
 func exemplars(r *budget.Result) string {
 	if len(r.Exemplars) == 0 {
 		return "."
@@ -64,10 +75,14 @@ func exemplars(r *budget.Result) string {
 
 func gateTable(d *budget.Document) *Table {
 	compared := len(d.Baselines) > 0
-	t := &Table{Columns: []Column{{Name: "verdict"}, {Name: "rule", Shrink: true}, {Name: "value"}, {Name: "limit"}, {Name: "n", Kind: Tally, Drop: 1}, {Name: "95 % bounds", Drop: 3}}}
+	t := &Table{Name: "results", Columns: []Column{{Name: "verdict"}, {Name: "rule", Shrink: true}, {Name: "value"}, {Name: "limit"}, {Name: "n", Kind: Tally, Drop: 1}, {Name: "95 % bounds", Drop: 3}}}
 	if compared {
 		t.Columns = append(t.Columns, Column{Name: "baseline"}, Column{Name: "ratio", Drop: 2}, Column{Name: "p", Drop: 4})
 	}
+	for _, key := range []string{"value", "limit", "low", "high", "baseline", "ratio", "p"} { // for machines: as numbers, in the unit of the rule
+		t.Columns = append(t.Columns, Column{Key: key + "_number", Kind: Ratio, Hidden: true})
+	}
+	t.Columns = append(t.Columns, Column{Name: "unit", Hidden: true}, Column{Name: "metric", Hidden: true})
 	for i := range d.Results {
 		r := &d.Results[i]
 		low, high := r.Low, r.High
@@ -81,7 +96,7 @@ func gateTable(d *budget.Document) *Table {
 				bounds = "Δ " + bounds
 			}
 		}
-		cells := []Cell{Word(verdictOf(r)), Word(ruleOf(r)), Word(quantity(r.Value, r.Unit)), Word(quantity(r.Bound, r.Unit)), Of(r.N), Word(bounds)}
+		cells := []Cell{Word(verdictOf(r)).Toned(verdictTone(r)), Word(ruleOf(r)), Word(quantity(r.Value, r.Unit)), Word(quantity(r.Bound, r.Unit)), Of(r.N), Word(bounds)}
 		if compared {
 			p := ""
 			if r.P.OK {
@@ -96,7 +111,10 @@ func gateTable(d *budget.Document) *Table {
 			}
 			cells = append(cells, Word(base), Word(times), Word(p))
 		}
-		t.Add(cells...)
+		for _, v := range []model.OptFloat{r.Value, r.Bound, low, high, r.Baseline, r.Ratio, r.P} {
+			cells = append(cells, KnownFloat(v))
+		}
+		t.Add(append(cells, Word(r.Unit), Word(r.Metric))...)
 	}
 	return t
 }
