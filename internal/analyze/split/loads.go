@@ -83,23 +83,35 @@ func (sp *Splitter) passes() {
 }
 
 // noops settles which passes without a retrieve under them were no-ops, and so wrote 0 tokens: those for which the server was recorded and
-// no retrieve of their rank is left without a pass. With clocks too far apart retrieves do not find their passes, and nothing is known.
+// no retrieve of their rank is left without a pass that could be theirs. On clocks that are not known against each other retrieves do not find their
+// passes, and nothing is known; where they are known, what lies outside a pass is not of it.
 func (sp *Splitter) noops() {
 	seen := sp.serverSeen()
-	sp.loose = sp.loose[:0]
+	for i := range sp.loose {
+		sp.loose[i] = sp.loose[i][:0]
+	}
 	for _, s := range sp.of[model.StageRetrieve] {
 		if s.Mark == 0 {
-			sp.loose = append(sp.loose, s.Worker())
+			sp.loose[0] = append(sp.loose[0], s.Worker())
+			if _, known := sp.req.UncertaintyOf(s); !known {
+				sp.loose[1] = append(sp.loose[1], s.Worker())
+			}
 		}
 	}
-	slices.Sort(sp.loose)
+	for i := range sp.loose {
+		slices.Sort(sp.loose[i])
+	}
 	for i := range sp.out.Loads.Passes {
 		p := &sp.out.Loads.Passes[i]
 		if !p.Noop {
 			continue
 		}
-		_, mine := slices.BinarySearch(sp.loose, p.Worker)
-		if len(sp.loose) > 0 && (mine || p.Worker == "" || sp.loose[0] == "") || !seen {
+		loose := sp.loose[0]
+		if _, known := sp.req.UncertaintyOf(p.Span); known {
+			loose = sp.loose[1]
+		}
+		_, mine := slices.BinarySearch(loose, p.Worker)
+		if len(loose) > 0 && (mine || p.Worker == "" || loose[0] == "") || !seen {
 			p.Noop = false
 		} else {
 			p.Written = model.Some(0)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cbtrace/cbtrace/internal/model"
 	"github.com/cbtrace/cbtrace/internal/model/modeltest"
 )
 
@@ -234,5 +235,38 @@ cb.retrieve server 300ms 310ms worker_id=1`, "1 none  [1/0] [1/1] delay1=106"},
 				t.Errorf("the second time %s", again.Loads.text())
 			}
 		})
+	}
+}
+
+// R7.10: what a pass wrote whose retrieve lies outside of it. On clocks that are known against each other it left none; otherwise nobody knows.
+func TestRetrieveOutsideItsPass(t *testing.T) {
+	const text = `
+cb.request         sched   0ms 100ms hit_tokens=256 requested_tokens=1024
+  cb.lookup        server  1ms 5ms
+  cb.start_load_kv worker0 10ms 12ms worker_id=0
+  cb.retrieve      server  13ms 15ms worker_id=0
+    cb.scatter     server  13ms 15ms worker_id=0 scattered_tokens=256`
+	for _, c := range []struct {
+		name          string
+		worker, serve bool // whether their clocks are known
+		want          model.Opt
+	}{
+		{"known", true, true, model.Some(0)},
+		{"the server's is not", true, false, model.Opt{}},
+		{"the worker's is not", false, true, model.Opt{}},
+	} {
+		r := modeltest.Linked(t, text)
+		for i := range r.Aligned {
+			switch r.Dict.Proc(r.Aligned[i].Clock).Name {
+			case "worker0":
+				r.Aligned[i].Known = c.worker
+			case "server":
+				r.Aligned[i].Known = c.serve
+			}
+		}
+		var sp Splitter
+		if out := sp.Split(r); out.Loads.Passes[0].Written != c.want || out.Hits.Written != c.want {
+			t.Errorf("%s: the pass wrote %v, the request %v, want %v", c.name, out.Loads.Passes[0].Written, out.Hits.Written, c.want)
+		}
 	}
 }

@@ -20,7 +20,7 @@ type Splitter struct {
 	attempts model.AttemptScratch
 	spans    []*model.Span
 	stack    []*model.Span
-	loose    []string      // ranks of retrieves without a pass
+	loose    [2][]string   // ranks of retrieves without a pass: all, and those whose clock is not known against the reference's
 	firsts   []*model.Span // first retrieve of each attempt
 	roots    []*model.Span // cb.requests of servers, in order
 	asked    []model.Time  // starts of lookups, ascending
