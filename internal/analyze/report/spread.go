@@ -1,6 +1,8 @@
 package report
 
 import (
+	"math"
+
 	"github.com/cbtrace/cbtrace/internal/model"
 )
 
@@ -46,19 +48,19 @@ func (t *tally) intervals() []Interval {
 // models are the shares of the models in the requests of the table: in all of them while they are not more than it holds, else in a uniform
 // sample.
 func (t *Table) models() map[string]float64 {
-	n, sum, dict := map[model.StrID]float64{}, 0.0, t.kept.dict
-	for _, p := range t.sorted() { // weights are added up in one order (R2.5)
-		d := p.digest()
-		weight := d.Weight
-		if weight == 0 {
-			weight = 1
+	n, whole, dict := map[model.StrID]int64{}, int64(0), t.kept.dict
+	for i := range t.kept.rows {
+		d := t.kept.rows[i].digest()
+		weight := int64(1 << 20) // in fixed point, so that the order does not matter (R2.5)
+		if d.Weight > 0 {
+			weight = int64(math.Round(min(d.Weight, 1<<20) * (1 << 20)))
 		}
 		n[d.Model] += weight
-		sum += weight
+		whole += weight
 	}
 	out := map[string]float64{}
 	for id, weight := range n {
-		out[dict.Str(id)] = weight / sum
+		out[dict.Str(id)] = float64(weight) / float64(whole)
 	}
 	return out
 }
