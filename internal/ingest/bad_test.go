@@ -82,6 +82,7 @@ func TestBadInput(t *testing.T) {
 		{"a cut gzip", cutGzip[:len(cutGzip)/2], -1, 1, "-: gzip: ends in the middle", true},
 		{"a gzip and garbage", gz(good) + "garbage that is no gzip", 2, 0, "gzip: invalid header", true},
 		{"a gzip without content", gz(good)[:15], 0, 0, "gzip: ends in the middle", false},
+		{"two bytes of a gzip", "\x1f\x8b", 0, 0, "gzip: ends in the middle", false},
 		{"gzip in gzip", gz(gz(good)), 2, 0, "", false},
 		{"four gzips", gz(gz(gz(gz(good)))), 0, 0, "compressed more than 3 times", false},
 		{"a cut zstd", zst(good) + zst(good)[:60], 2, 0, "-: zstd: ends in the middle", true},
@@ -253,6 +254,19 @@ func TestChangingFiles(t *testing.T) {
 		if st.File != want.file || st.Spans != want.spans || st.Unusable != want.unusable || strings.Join(st.Errors, "") != want.errors || st.Truncated != (want.errors != "") || st.Named {
 			t.Errorf("got %+v, want %+v", st, want)
 		}
+	}
+}
+
+// A file that is refused before its end says why, not how much of it was read.
+func TestRefusedBeforeItsEnd(t *testing.T) {
+	root := tree(t, "framed")
+	text := framedText(zst(lineText("a"))) + "\xff\xff\xff\xff" + strings.Repeat("x", 4<<20)
+	if err := os.WriteFile(filepath.Join(root, "framed"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, stats := read(t, expand(t, root), Options{})
+	if st := stats[0]; len(st.Errors) != 1 || !strings.Contains(st.Errors[0], "record length 4294967295 is over the 256 MiB limit") || st.Skipped != 1 {
+		t.Errorf("%+v", st)
 	}
 }
 

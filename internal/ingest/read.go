@@ -183,9 +183,11 @@ func (r *reader) read(f *file) {
 	for first := true; ; first = false {
 		b, err := cut(r.buffer())
 		if err != nil {
-			if !errors.Is(err, io.EOF) {
+			refused := !errors.Is(err, io.EOF)
+			if refused {
 				rep.Skip(0, b.offset, err)
 			}
+			src.report(f.in, &rep, refused)
 			break
 		}
 		select {
@@ -194,17 +196,16 @@ func (r *reader) read(f *file) {
 			return
 		}
 	}
-	src.report(f.in, &rep)
 	f.merge(&rep)
 }
 
-// report says how the input ended, once all of it was read.
-func (src *source) report(in *Input, rep *decode.Report) {
+// report says how the input ended. Where it was refused before its end, what was not read of it says nothing.
+func (src *source) report(in *Input, rep *decode.Report, refused bool) {
 	if src.broken != nil {
 		rep.Truncated = true
 		rep.Problem(0, nowhere, src.why())
 	}
-	if in.Size >= 0 && rep.Bytes < in.Size && src.broken == nil {
+	if in.Size >= 0 && rep.Bytes < in.Size && src.broken == nil && !refused {
 		rep.Truncated = true
 		rep.Problem(0, nowhere, fmt.Errorf("%d of its %d bytes were there to be read", rep.Bytes, in.Size))
 	}

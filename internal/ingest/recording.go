@@ -127,6 +127,6 @@ func (s *Set) countBlocks(ctx context.Context, f *file, p *Progress, buf *[]byte
 			*buf = b.data[:0]
 		}
 	}
-	src.report(f.in, rep)
+	src.report(f.in, rep, false)
 	return nil
 }

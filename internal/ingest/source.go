@@ -132,14 +132,14 @@ func (src *source) unwrap() bool {
 	case len(src.head) >= 2 && src.head[0] == 0x1f && src.head[1] == 0x8b:
 		z, err := gzip.NewReader(src.all())
 		if err != nil {
-			src.fail(err)
+			src.fail(err, "+gzip")
 			return false
 		}
 		src.layer(z, "+gzip")
 	case isZstd(src.head):
 		z, err := zstd.NewReader(src.all(), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(zstdWindow))
 		if err != nil {
-			src.fail(err)
+			src.fail(err, "+zstd")
 			return false
 		}
 		src.closer = append(src.closer, z.Close)
@@ -165,6 +165,8 @@ func (src *source) why() error {
 
 var errCut = errors.New("ends in the middle")
 
-func (src *source) fail(err error) {
+// fail ends an input at the head of a compression.
+func (src *source) fail(err error, suffix string) {
+	src.suffix = suffix + src.suffix
 	src.broken, src.head, src.whole = err, nil, true
 }
