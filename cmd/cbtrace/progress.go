@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"runtime"
@@ -130,11 +131,11 @@ func (p *progress) line(after time.Duration) string {
 	return text
 }
 
-// tell ends with what the run did, where progress was shown.
-func (a *app) tell() {
+// tell ends with what the run did, where progress was shown and nobody interrupted it.
+func (a *app) tell(ctx context.Context) {
 	a.stderr.stop()
 	p := a.told
-	if p == nil {
+	if p == nil || ctx.Err() != nil {
 		return
 	}
 	a.stderr.mu.Lock()
