@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -138,21 +139,22 @@ func TestRecordingsRefuseOthers(t *testing.T) {
 
 // A recording whose wall clock was set says so, read among other inputs and alone.
 func TestRecordingSteps(t *testing.T) {
-	frame := func(v map[string]any) []byte {
-		b, err := msgpack.Marshal(v)
-		if err != nil {
+	frame := func(pairs ...any) []byte { // a map in the order of LMCache's recorder, which writes the type first
+		var b bytes.Buffer
+		e := msgpack.NewEncoder(&b)
+		if err := errors.Join(e.EncodeMapLen(len(pairs)/2), e.EncodeMulti(pairs...)); err != nil {
 			t.Fatal(err)
 		}
-		return append(binary.BigEndian.AppendUint32(nil, uint32(len(b))), b...)
+		return append(binary.BigEndian.AppendUint32(nil, uint32(b.Len())), b.Bytes()...)
 	}
-	data := frame(map[string]any{"type": "header", "magic": []byte("LMCT"), "format_version": 1, "level": "storage", "trace_schema_version": 2,
-		"t_mono_start": 1.0, "t_wall_start": 1.7e9, "sm_config_json": "", "sm_config_digest": ""})
+	data := frame("type", "header", "magic", []byte("LMCT"), "format_version", 1, "level", "storage", "trace_schema_version", 2,
+		"t_mono_start", 1.0, "t_wall_start", 1.7e9, "sm_config_json", "", "sm_config_digest", "")
 	for i := range 60 {
 		wall := 1.7e9 + float64(i)
 		if i >= 30 {
 			wall += 2.5
 		}
-		data = append(data, frame(map[string]any{"type": "record", "t_mono": float64(i), "t_wall": wall, "qualname": "x", "args": map[string]any{}})...)
+		data = append(data, frame("type", "record", "t_mono", float64(i), "t_wall", wall, "qualname", "x", "args", map[string]any{})...)
 	}
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "a.lct"), data, 0o600); err != nil {
