@@ -34,7 +34,7 @@ lint:
 
 fuzz: # two targets at a time, one worker each
 	@for p in $$(go list ./...); do go test -list '^Fuzz' $$p | grep '^Fuzz' | sed "s|^|$$p |"; done | \
-	  xargs -P 2 -L 1 sh -c 'go test -run "^$$" -fuzz "^$$1\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x -parallel 1 -timeout 20m $$0'
+	  xargs -P 2 -L 1 sh -c '.ci/fuzz $$0 $$1 $(FUZZTIME)'
 
 bench:
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./... | tee bench.txt

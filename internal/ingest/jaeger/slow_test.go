@@ -131,6 +131,9 @@ func slowSpan(span, processes map[string]any, ids map[string]bool) (string, bool
 		if !ok1 || !ok2 {
 			return "", false
 		}
+		if to == "" { // a reference that names no trace is within its span's
+			to = trace
+		}
 		if to != trace || at == "" {
 			continue
 		}
