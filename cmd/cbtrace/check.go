@@ -17,7 +17,7 @@ func newCheck(a *app) *cobra.Command {
 		Example: `  cbtrace check traces/                              before the numbers are believed
   cbtrace check --format json traces/ | jq -r .verdict`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.capture(cmd.Context(), &in, args, false, false)
+			c, err := a.capture(cmd.Context(), &in, args, viewing{})
 			if err != nil {
 				return err
 			}

@@ -95,7 +95,7 @@ func (a *app) request(ctx context.Context, in *captureFlags, input, id string) (
 	if a.isSaved(input) {
 		return nil, usagef("%s is a saved report, which has no spans: want a capture", input)
 	}
-	c, err := a.open(ctx, in, []string{input}, true, false)
+	c, err := a.open(ctx, in, []string{input}, viewing{whole: true})
 	if err != nil {
 		return nil, err
 	}

@@ -51,7 +51,7 @@ func newExport(a *app) *cobra.Command {
 			if f.to.value == "" {
 				return usagef("export needs --to: want one of %s", "folded")
 			}
-			c, err := a.open(cmd.Context(), &in, args, false, false)
+			c, err := a.open(cmd.Context(), &in, args, viewing{})
 			if err != nil {
 				return err
 			}

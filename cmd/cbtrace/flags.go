@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -18,6 +19,7 @@ type captureFlags struct {
 	key          choice
 	noSkew       bool
 	survey       []string
+	surveyFull   bool // --survey full: nothing is sampled
 	surveyOut    string
 	deadline     duration
 	keepShutdown bool
@@ -39,7 +41,7 @@ func (f *captureFlags) register(cmd *cobra.Command) {
 	})
 	group(cmd, "Analysis", func(s *pflag.FlagSet) {
 		s.BoolVar(&f.noSkew, "no-skew", false, "take all clocks as they are")
-		s.StringArrayVar(&f.survey, "survey", nil, "use the survey table in `FILE` instead of making one; several are merged")
+		s.StringArrayVar(&f.survey, "survey", nil, "use the survey table in `FILE` instead of making one; several are merged; full: read and survey everything, where inspect would take a sample")
 		s.StringVar(&f.surveyOut, "survey-out", "", "write the survey table to `FILE`")
 		s.Var(&f.deadline, "deadline", "a load that starts later than this after its lookup is a finding")
 		s.BoolVar(&f.keepShutdown, "keep-shutdown", false, "count spans that ended because their process was stopped")
@@ -60,10 +62,30 @@ func (f *captureFlags) registerReading(cmd *cobra.Command) {
 }
 
 func (f *captureFlags) check() error {
+	if f.survey, f.surveyFull = withoutFull(f.survey); f.surveyFull && len(f.survey) > 0 {
+		return errors.New("--survey: full excludes survey tables")
+	}
 	if f.jobs < 0 || f.jobs > 1024 {
 		return fmt.Errorf("--jobs: want 0 to 1024, have %d", f.jobs)
 	}
 	return nil
+}
+
+// mayPick reports whether a part of large inputs is enough: nothing was asked for that depends on all of them.
+func (f *captureFlags) mayPick() bool {
+	return !f.surveyFull && f.surveyOut == "" && !f.strict && f.since.before == 0 && f.until.before == 0 && f.key.value == "auto"
+}
+
+// withoutFull takes the word full out of the values of --survey.
+func withoutFull(values []string) (files []string, full bool) {
+	for _, v := range values {
+		if v == "full" {
+			full = true
+		} else {
+			files = append(files, v)
+		}
+	}
+	return files, full
 }
 
 // outputFlags say what is printed where.

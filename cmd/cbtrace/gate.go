@@ -173,7 +173,7 @@ func (a *app) subject(cmd *cobra.Command, f *captureFlags, args []string, b *bud
 		}
 		return budget.Saved(strings.Join(reports, ", "), sum), a.judgeSaved(sum, f.strict)
 	}
-	c, err := a.open(cmd.Context(), f, args, false, false)
+	c, err := a.open(cmd.Context(), f, args, viewing{})
 	if err != nil {
 		return nil, err
 	}

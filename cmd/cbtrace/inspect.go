@@ -53,7 +53,7 @@ func newInspect(a *app) *cobra.Command {
 			if args = args[f.skip:]; !f.used() {
 				id, args = args[0], args[1:]
 			}
-			c, err := a.open(cmd.Context(), &in, args, true, showSensitive)
+			c, err := a.open(cmd.Context(), &in, args, viewing{true, showSensitive, id})
 			if err != nil {
 				return err
 			}

@@ -59,7 +59,7 @@ func newList(a *app) *cobra.Command {
 				}
 				return a.showList(&out, args, &f, d)
 			}
-			c, err := a.open(cmd.Context(), &in, args, false, false)
+			c, err := a.open(cmd.Context(), &in, args, viewing{})
 			if err != nil {
 				return err
 			}

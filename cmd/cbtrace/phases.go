@@ -28,9 +28,9 @@ func reader(set *ingest.Set, opt ingest.Options) analyze.Read {
 	}
 }
 
-// open takes the inputs that the arguments name through the first phases and says what was wrong with them. whole keeps all that spans hold.
-func (a *app) open(ctx context.Context, f *captureFlags, args []string, whole, showSensitive bool) (*analyze.Capture, error) {
-	c, err := a.capture(ctx, f, args, whole, showSensitive)
+// open takes the inputs that the arguments name through the first phases and says what was wrong with them.
+func (a *app) open(ctx context.Context, f *captureFlags, args []string, v viewing) (*analyze.Capture, error) {
+	c, err := a.capture(ctx, f, args, v)
 	if err != nil {
 		return nil, err
 	}
@@ -40,13 +40,25 @@ func (a *app) open(ctx context.Context, f *captureFlags, args []string, whole, s
 	return c, nil
 }
 
+// A viewing says what of a capture will be looked at. The zero value: what the table of attributes holds, of all requests.
+type viewing struct {
+	whole         bool   // all that spans hold
+	showSensitive bool   // secrets too
+	id            string // only requests that this may mean, "" for all: large inputs are searched for it (R5.7)
+}
+
 // capture is open for those who say themselves what was wrong with the inputs.
-func (a *app) capture(ctx context.Context, f *captureFlags, args []string, whole, showSensitive bool) (c *analyze.Capture, err error) {
+func (a *app) capture(ctx context.Context, f *captureFlags, args []string, v viewing) (c *analyze.Capture, err error) {
 	set, opt, read, err := a.reading(f, args)
 	if err != nil {
 		return nil, err
 	}
-	read.KeepAll, read.ShowSensitive = whole, showSensitive
+	read.KeepAll, read.ShowSensitive = v.whole, v.showSensitive
+	if v.id != "" && f.mayPick() {
+		if err := a.pick(ctx, set, &read, &opt, f, v.id); err != nil {
+			return nil, err
+		}
+	}
 	if f.where.expr != nil {
 		opt.Where = f.where.expr
 	}
@@ -75,6 +87,21 @@ func (a *app) capture(ctx context.Context, f *captureFlags, args []string, whole
 		return nil, err
 	}
 	return c, nil
+}
+
+// pick has only that read of large inputs which an id needs, with a sample of the rest where there is no survey table (R5.7).
+func (a *app) pick(ctx context.Context, set *ingest.Set, read *ingest.Options, opt *analyze.Options, f *captureFlags, id string) (err error) {
+	sampled := len(f.survey) == 0
+	if read.Pick, err = set.Pick(ctx, id, sampled, *read); err != nil || read.Pick == nil {
+		return err
+	}
+	opt.Sampled = sampled
+	text := fmt.Sprintf("searched %s for %s", render.Bytes(read.Pick.Searched), id)
+	if sampled {
+		text += fmt.Sprintf("; clocks from a sample of %s (--survey full reads everything)", render.Bytes(read.Pick.Sampled))
+	}
+	a.note("%s", text)
+	return nil
 }
 
 // reading finds the inputs that the arguments name, and says how they are to be read and worked on.

@@ -99,7 +99,7 @@ func (a *app) makeReport(cmd *cobra.Command, in *captureFlags, args []string, op
 		sum.Aggregate.Show(opt.Method, opt.All || was.All, opt.Bucket)
 		return sum, a.judgeSaved(sum, in.strict)
 	}
-	c, err := a.open(cmd.Context(), in, args, false, false)
+	c, err := a.open(cmd.Context(), in, args, viewing{})
 	if err != nil {
 		return nil, err
 	}

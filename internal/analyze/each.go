@@ -29,7 +29,7 @@ func Stream[T any](ctx context.Context, c *Capture, start func(worker int) (of f
 	return c.eachPartition(ctx, func(worker int) func(context.Context, int) error {
 		of := start(worker)
 		var made []T
-		read := c.selected(func(a *analyzer, row *model.Row) error {
+		read := c.selected(nil, func(a *analyzer, row *model.Row) error {
 			if t, ok := of(a.req, row); ok {
 				made = append(made, t)
 			}

@@ -83,13 +83,14 @@ const nearLimit = 5
 func (c *Capture) Find(ctx context.Context, query string) (found []Found, near []string, err error) {
 	q := NewQuery(query)
 	workers := make([]finds, c.opt.jobs())
-	err = c.rows(ctx, func(w int) func(*analyzer, *model.Row) error {
+	err = c.rowsOf(ctx, nil, func(w int) (func(*model.Request) bool, func(*analyzer, *model.Row) error) {
 		f := &workers[w]
-		return func(a *analyzer, row *model.Row) error {
-			if m := q.match(a.req); m != NoMatch {
-				f.found = append(f.found, Found{ID: row.ID, External: row.External, Start: row.Start, Window: row.Window, TTFT: row.TTFT, Verdict: row.Verdict, Match: m}.clone())
-			}
-			f.near(query, row.ID)
+		wanted := func(r *model.Request) bool {
+			f.near(query, r.ID)
+			return q.match(r) != NoMatch
+		}
+		return wanted, func(a *analyzer, row *model.Row) error {
+			f.found = append(f.found, Found{ID: row.ID, External: row.External, Start: row.Start, Window: row.Window, TTFT: row.TTFT, Verdict: row.Verdict, Match: q.match(a.req)}.clone())
 			return nil
 		}
 	})

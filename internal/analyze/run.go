@@ -33,6 +33,7 @@ type Options struct {
 
 	Surveys   []io.Reader // tables to use instead of surveying (R2.2)
 	SurveyOut io.Writer   // where the table goes
+	Sampled   bool        // what is read is some requests and a sample of the others (R5.7)
 }
 
 // A Filter selects requests (package where). Any number of goroutines may ask it.
@@ -63,7 +64,7 @@ type Capture struct {
 	Inputs  []model.InputStats // by path
 	Table   *clock.Table
 	Summary store.Summary
-	Survey  string // whole, given; SurveyKind is what a report says
+	Survey  string // whole, given, sampled; SurveyKind is what a report says
 
 	opt        Options
 	store      *store.Store
@@ -71,10 +72,16 @@ type Capture struct {
 	analysed   struct{ n, sum atomic.Uint64 } // requests, and the sum of the hashes of their ids, as clock.Requests
 }
 
+// SurveySampled is the Survey of a capture of which a sample was read (R5.7).
+const SurveySampled = "sampled"
+
 // Open reads an input, finds the request of every record and surveys all requests. A given survey table takes the place of the survey.
 func Open(ctx context.Context, read Read, opt Options) (c *Capture, err error) {
 	d := model.NewDict()
 	c = &Capture{Dict: d, opt: opt, Survey: "whole"}
+	if opt.Sampled {
+		c.Survey = SurveySampled
+	}
 	c.store = store.New(d, store.Config{Memory: opt.Memory, TempDir: opt.TempDir, KeyMode: opt.Key, Jobs: opt.jobs()})
 	defer func() {
 		if err != nil {
@@ -149,7 +156,7 @@ func (c *Capture) survey(ctx context.Context) error {
 
 // SurveyKind says what the clocks come from: a table that was made from these very requests is a survey of the whole, wherever it was kept.
 func (c *Capture) SurveyKind() string {
-	if (c.Table.Requests() == clock.Requests{N: c.analysed.n.Load(), Sum: c.analysed.sum.Load()}) {
+	if !c.opt.Sampled && (c.Table.Requests() == clock.Requests{N: c.analysed.n.Load(), Sum: c.analysed.sum.Load()}) {
 		return "whole"
 	}
 	return c.Survey
@@ -197,11 +204,11 @@ func (c *Capture) Interval() (since, until model.Time, ok bool) {
 
 // rows analyses every request that is selected and gives its row to the worker's function. The row is good until the function returns.
 func (c *Capture) rows(ctx context.Context, start func(worker int) func(*analyzer, *model.Row) error) error {
-	return c.rowsWith(ctx, nil, start)
+	return c.rowsOf(ctx, nil, func(worker int) (func(*model.Request) bool, func(*analyzer, *model.Row) error) { return nil, start(worker) })
 }
 
-// rowsWith is rows, with the calls that were found for requests through hashes.
-func (c *Capture) rowsWith(ctx context.Context, found map[string]*chunkSet, start func(worker int) func(*analyzer, *model.Row) error) error {
+// rowsOf is rows of the requests that a worker's wanted asks for, which are cleaned and no more, with the calls that were found for them through hashes.
+func (c *Capture) rowsOf(ctx context.Context, found map[string]*chunkSet, start func(worker int) (wanted func(*model.Request) bool, fn func(*analyzer, *model.Row) error)) error {
 	c.analysed.n.Store(0)
 	c.analysed.sum.Store(0)
 	return c.partitions(ctx, func(worker int) func(*model.Request) error {
@@ -213,12 +220,15 @@ func (c *Capture) rowsWith(ctx context.Context, found map[string]*chunkSet, star
 	})
 }
 
-// selected analyses the requests of one worker and gives the rows of those that are selected to fn.
-func (c *Capture) selected(fn func(*analyzer, *model.Row) error) func(*model.Request) error {
+// selected analyses the requests of one worker that are wanted (nil: all) and gives the rows of those that are selected to fn.
+func (c *Capture) selected(wanted func(*model.Request) bool, fn func(*analyzer, *model.Row) error) func(*model.Request) error {
 	since, until, _ := c.Interval()
 	a := newAnalyzer(c.Table, &c.opt)
 	return func(g *model.Request) error {
 		for _, r := range a.builder.Clean(g) {
+			if wanted != nil && !wanted(r) {
+				continue
+			}
 			row := a.analyse(r)
 			c.analysed.n.Add(1)
 			c.analysed.sum.Add(row.Hash)

@@ -28,6 +28,8 @@ type Options struct {
 	ProfileKeys   *profile.Keys // what the keys of profile lines mean (--profile-map); nil: as assumed
 	Now           time.Time     // the present, by which absolute times are told where there are no spans (R4.12); zero: now
 	Progress      *Progress
+	Pick          *Pick // what is to be read; nil: everything
+	PickFrom      int64 // bytes of inputs from which Pick searches; 0: WorthPicking
 }
 
 func (o *Options) now() time.Time {
@@ -59,14 +61,14 @@ func (s *Set) Read(ctx context.Context, d *model.Dict, opt Options, newSink func
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r := &reader{set: s, keys: opt.ProfileKeys, spans: days{}, ctx: ctx, tasks: make(chan task, jobs), free: make(chan []byte, 2*jobs)}
+	r := &reader{set: s, keys: opt.ProfileKeys, pick: opt.Pick, keepAll: opt.KeepAll, spans: days{}, ctx: ctx, tasks: make(chan task, jobs), free: make(chan []byte, 2*jobs)}
 	if opt.Progress != nil {
 		r.bytes = &opt.Progress.Bytes
 	}
 	for i := range s.Inputs {
 		in := &s.Inputs[i]
 		id := d.AddFile(in.Shown)
-		r.files = append(r.files, &file{in: in, id: id, dict: d.File(id), family: family(in.Shown)})
+		r.files = append(r.files, &file{n: i, in: in, id: id, dict: d.File(id), family: family(in.Shown)})
 	}
 	var readers, workers sync.WaitGroup
 	for range min(jobs, len(r.files)) {
@@ -106,12 +108,14 @@ func (s *Set) Read(ctx context.Context, d *model.Dict, opt Options, newSink func
 
 // A file is an input while it is read.
 type file struct {
+	n      int // in the set
 	in     *Input
 	id     model.FileID
 	dict   *model.File
 	family string
 	format *format
 	plan   *profile.Plan // of profile lines
+	pick   bool          // only a part of it was read
 
 	mu      sync.Mutex
 	rep     decode.Report
@@ -125,6 +129,8 @@ type task struct {
 	file  *file
 	block block
 	first bool // of the file
+	part  bool // only the records of picked requests count
+	lean  bool // attributes outside the table do not
 }
 
 // A reader reads files into blocks.
@@ -137,8 +143,11 @@ type reader struct {
 	tasks chan task
 	free  chan []byte // memory of blocks that were decoded
 	keys  *profile.Keys
-	mu    sync.Mutex
-	spans days
+	pick  *Pick
+
+	keepAll bool // attributes outside the table too
+	mu      sync.Mutex
+	spans   days
 }
 
 // run reads one file after the other.
@@ -176,6 +185,15 @@ func (r *reader) read(f *file) {
 	}
 	f.format, f.dict.Lines = format, format.lines
 	f.name = v.name + src.suffix
+	if pieces, ok := r.pick.of(f.n); ok {
+		f.pick = true
+		rep.Bytes = f.in.Size
+		if err := r.pieces(f, pieces); err != nil {
+			rep.Problem(0, nowhere, err)
+		}
+		f.merge(&rep)
+		return
+	}
 	cut := format.cut(src)
 	if v.name == "cb-profile" {
 		cut = f.look(cut, src.keys, r.buffer)
@@ -191,7 +209,7 @@ func (r *reader) read(f *file) {
 			break
 		}
 		select {
-		case r.tasks <- task{f, b, first}:
+		case r.tasks <- task{file: f, block: b, first: first}:
 		case <-r.ctx.Done():
 			return
 		}
@@ -240,6 +258,10 @@ func (r *reader) work(w *worker, p *Progress) error {
 		}
 		rep = decode.Report{}
 		w.plan = t.file.plan
+		w.pick, w.batch.KeepAll = nil, r.keepAll && !t.lean
+		if t.part {
+			w.pick = r.pick
+		}
 		t.file.format.decode(w, decode.Block{File: t.file.id, Path: t.file.in.Shown, Family: t.file.family, Data: t.block.data, Line: t.block.line, Offset: t.block.offset}, &rep)
 		if t.first {
 			t.file.named(w.names())
@@ -319,7 +341,7 @@ func (f *file) stats() model.InputStats {
 		st.Unusable = f.refused.Error()
 		return st
 	}
-	if st.Spans > 0 || st.Records > 0 || f.format == nil {
+	if st.Spans > 0 || st.Records > 0 || f.format == nil || f.pick {
 		return st
 	}
 	switch {

@@ -24,6 +24,7 @@ type worker struct {
 	batch *model.Batch
 	sink  Sink
 	spans days
+	pick  *Pick // whose records are kept; nil: all
 	err   error // of the sink
 
 	values     otlp.Decoder
@@ -42,6 +43,9 @@ const flushRecords = 1 << 14
 
 // flush hands the batch on.
 func (w *worker) flush() {
+	if w.pick != nil {
+		w.pick.keep(w.batch)
+	}
 	if len(w.batch.Records) > 0 && w.err == nil {
 		w.spans.addBatch(w.batch)
 		w.err = w.sink.Add(w.batch)

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	be "encoding/binary"
+	"encoding/json"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/cbtrace/cbtrace/internal/analyze"
+	"github.com/cbtrace/cbtrace/internal/ingest"
+)
+
+// picked is what inspect finds and shows of an id with a survey table, of inputs that are searched or read as a whole.
+func picked(t *testing.T, dir, id string, table []byte, search bool) (found []analyze.Found, docs []byte, pick *ingest.Pick) {
+	t.Helper()
+	ctx := context.Background()
+	set, err := ingest.Expand([]string{dir}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt := ingest.Options{KeepAll: true, PickFrom: 1}
+	if search {
+		if pick, err = set.Pick(ctx, id, false, opt); err != nil {
+			t.Fatal(err)
+		}
+		opt.Pick = pick
+	}
+	c, err := analyze.Open(ctx, reader(set, opt), analyze.Options{Surveys: []io.Reader{bytes.NewReader(table)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if found, _, err = c.Find(ctx, id); err != nil {
+		t.Fatal(err)
+	}
+	pages, err := c.Inspect(ctx, idsOf(found), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	docs, err = json.Marshal(pages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found, docs, pick
+}
+
+// R5.7: inspect shows the same of a large capture that is searched for an id as of one that is read as a whole, where both have one survey table:
+// by internal and external ids, children of one external id, traces, beginnings, ids that nothing has; in JSON lines and in protobuf messages.
+func TestPickedIsWhole(t *testing.T) {
+	lines := mixedCapture(t)
+	for _, dir := range []string{lines, protobufOf(t, lines)} {
+		ctx := context.Background()
+		set, err := ingest.Expand([]string{dir}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var table bytes.Buffer
+		c, err := analyze.Open(ctx, reader(set, ingest.Options{KeepAll: true}), analyze.Options{SurveyOut: &table})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		all, err := c.Search(ctx, analyze.Search{})
+		if err != nil || len(all.Found) < 40 {
+			t.Fatal(len(all.Found), err)
+		}
+		ids := []string{"chat-0", "no such id", "nothing-has-this", strings.Repeat("0123456789abcdef", 2), "00000000000003f0"}
+		for _, f := range all.Found {
+			ids = append(ids, f.ID)
+			if f.External != "" {
+				ids = append(ids, f.External)
+			}
+		}
+		pages, err := c.Inspect(ctx, idsOf(all.Found), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range pages {
+			ids = append(ids, p.Request.Traces...)
+		}
+		searched := 0
+		for n, id := range ids {
+			if n > 12 && n%6 != 0 { // each takes two readings
+				continue
+			}
+			want, whole, _ := picked(t, dir, id, table.Bytes(), false)
+			got, docs, pick := picked(t, dir, id, table.Bytes(), true)
+			if !reflect.DeepEqual(got, want) || !bytes.Equal(docs, whole) {
+				t.Errorf("%s: found %v, want %v\n%s\nwant\n%s", id, got, want, docs, whole)
+			}
+			if pick != nil {
+				searched++
+			}
+		}
+		if searched < 30 {
+			t.Errorf("%d ids were searched for", searched)
+		}
+	}
+}
+
+// protobufOf is a capture with its OTLP JSON as protobuf messages with their lengths.
+func protobufOf(t *testing.T, dir string) string {
+	t.Helper()
+	out := t.TempDir()
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		to := filepath.Join(out, rel)
+		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+			return err
+		}
+		if bytes.Contains(data, []byte("resourceSpans")) {
+			var messages []byte
+			for line := range bytes.Lines(data) {
+				traces, err := (&ptrace.JSONUnmarshaler{}).UnmarshalTraces(line)
+				if err != nil {
+					return err
+				}
+				m, err := (&ptrace.ProtoMarshaler{}).MarshalTraces(traces)
+				if err != nil {
+					return err
+				}
+				messages = append(be.BigEndian.AppendUint32(messages, uint32(len(m))), m...)
+			}
+			data = messages
+		}
+		return os.WriteFile(to, data, 0o600)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}

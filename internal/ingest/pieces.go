@@ -1,0 +1,427 @@
+package ingest
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"io"
+	"os"
+
+	"github.com/cbtrace/cbtrace/internal/ingest/profile"
+	"github.com/cbtrace/cbtrace/internal/model"
+)
+
+// Inputs whose records can be reached without reading what lies before them: plain files of JSON values on lines of their own, and of protobuf
+// messages with their lengths.
+
+const (
+	chunkSize = 256 << 10 // bytes that are searched at once
+	maxLine   = 64 << 20  // of a line that is looked for
+)
+
+// A seekable is such a file.
+type seekable struct {
+	input  int // in the set
+	f      *os.File
+	size   int64
+	format *format
+	frame  framing // nil: lines
+	chunks []chunk
+	lines  []int64 // of each chunk, the lines before it, once all were counted
+}
+
+// A chunk is what is searched at once: of messages whole ones.
+type chunk struct {
+	off, end int64
+	first    model.Time // of the first span in it that tells; 0: none does
+	newlines int64
+	searched int // for how many patterns
+}
+
+// A piece is a run of whole records.
+type piece struct {
+	off, end int64
+	line     int64 // of its first byte, from 1; 0 in messages
+	sample   bool  // of the sample: all of its records count, without the attributes that only a shown request needs
+}
+
+var errNotSeekable = errors.New("not seekable")
+
+// seekable opens an input so that its records can be reached one by one. errNotSeekable: they cannot.
+func (s *Set) seekable(n int, keys *profile.Keys) (*seekable, error) {
+	in := &s.Inputs[n]
+	if in.Err != nil || in.Path == Stdin {
+		return nil, errNotSeekable
+	}
+	var read int64
+	src, err := s.open(in, &read, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer src.close()
+	src.keys = keys
+	format, v := find(src)
+	if format == nil || v.refused != nil || v.unread != "" || !src.plain || src.broken != nil {
+		return nil, errNotSeekable
+	}
+	k := &seekable{input: n, format: format}
+	switch v.name {
+	case "otlp-json", "jaeger-json":
+	case "otlp-proto+framed":
+		if k.frame = be32; !sniffBE32(src).ok {
+			k.frame = varint
+		}
+	default:
+		return nil, errNotSeekable
+	}
+	f, err := os.Open(in.Path)
+	if err != nil {
+		return nil, reason(err)
+	}
+	k.f = f
+	err = k.cut()
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return k, nil
+}
+
+// cut divides the file into chunks.
+func (k *seekable) cut() error {
+	info, err := k.f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return errNotSeekable
+	}
+	if k.size = info.Size(); k.frame == nil {
+		if end, err := k.lineEnd(0); err != nil || end == k.size {
+			return errNotSeekable // one value, or none that ends soon
+		}
+		for off := int64(0); off < k.size; off += chunkSize {
+			k.chunks = append(k.chunks, chunk{off: off, end: min(off+chunkSize, k.size)})
+		}
+		return nil
+	}
+	var head [16]byte
+	off, from := int64(0), int64(0)
+	for off < k.size {
+		n, _ := k.f.ReadAt(head[:], off)
+		prefix, length, err := k.frame(head[:n])
+		if next := off + int64(prefix+length); err == nil && prefix > 0 && next <= k.size {
+			off = next
+		} else {
+			return errNotSeekable
+		}
+		if off-from >= chunkSize || off == k.size {
+			k.chunks = append(k.chunks, chunk{off: from, end: off})
+			from = off
+		}
+	}
+	return nil
+}
+
+// lineEnd is where the line at off ends, its newline included.
+func (k *seekable) lineEnd(off int64) (int64, error) {
+	buf := make([]byte, 16<<10)
+	for at := off; at < k.size; {
+		n, err := k.f.ReadAt(buf[:min(int64(len(buf)), k.size-at)], at)
+		if i := bytes.IndexByte(buf[:n], '\n'); i >= 0 {
+			return at + int64(i) + 1, nil
+		}
+		if at += int64(n); n == 0 {
+			return 0, shrunk(err)
+		}
+		if at-off > maxLine {
+			return 0, errNotSeekable
+		}
+		if len(buf) < chunkSize {
+			buf = make([]byte, chunkSize)
+		}
+	}
+	return k.size, nil
+}
+
+// lineStart is where the line begins in which off lies.
+func (k *seekable) lineStart(off int64) (int64, error) {
+	buf := make([]byte, 16<<10)
+	for end := off; end > 0; {
+		from := max(0, end-int64(len(buf)))
+		if _, err := k.f.ReadAt(buf[:end-from], from); err != nil {
+			return 0, shrunk(err)
+		}
+		if i := bytes.LastIndexByte(buf[:end-from], '\n'); i >= 0 {
+			return from + int64(i) + 1, nil
+		}
+		if end = from; off-end > maxLine {
+			return 0, errNotSeekable
+		}
+		if len(buf) < chunkSize {
+			buf = make([]byte, chunkSize)
+		}
+	}
+	return 0, nil
+}
+
+func shrunk(err error) error {
+	if errors.Is(err, io.EOF) {
+		return errNotSeekable // it became shorter: reading it from its beginning tells what is there
+	}
+	return reason(err)
+}
+
+// record is the piece that holds the byte at off of chunk c, whose bytes begin with data.
+func (k *seekable) record(c *chunk, data []byte, off int64) (p piece, err error) {
+	if k.frame == nil {
+		if p.off, err = k.lineStart(off); err == nil {
+			p.end, err = k.lineEnd(off)
+		}
+		return p, err
+	}
+	for at := 0; at < len(data); {
+		prefix, length, err := k.frame(data[at:])
+		if err != nil || prefix == 0 {
+			break
+		}
+		next := at + prefix + length
+		if off < c.off+int64(next) {
+			return piece{off: c.off + int64(at), end: c.off + int64(next)}, nil
+		}
+		at = next
+	}
+	return p, errNotSeekable
+}
+
+// read reads bytes of the file into buf.
+func (k *seekable) read(buf []byte, off, end int64) ([]byte, error) {
+	buf = resizeBytes(buf, int(end-off))
+	if n, err := k.f.ReadAt(buf, off); n < len(buf) {
+		return nil, shrunk(err)
+	}
+	return buf, nil
+}
+
+func resizeBytes(b []byte, n int) []byte {
+	if n > cap(b) {
+		return make([]byte, n)
+	}
+	return b[:n]
+}
+
+// count sums up the newlines of the chunks.
+func (k *seekable) count() {
+	k.lines = make([]int64, len(k.chunks))
+	n := int64(0)
+	for i := range k.chunks {
+		k.lines[i] = n
+		n += k.chunks[i].newlines
+	}
+}
+
+// lineOf is the number of the line that begins at off, from 1.
+func (k *seekable) lineOf(off int64) (int64, error) {
+	if k.frame != nil || off == 0 {
+		return int64(1), nil
+	}
+	n := int((off - 1) / chunkSize)
+	buf, err := k.read(nil, k.chunks[n].off, off)
+	return 1 + k.lines[n] + newlines(buf), err
+}
+
+// firstTime is the start of the first span in a chunk that tells, as it is written; 0 when none does.
+func (k *seekable) firstTime(data []byte) model.Time {
+	if k.frame != nil {
+		return firstFixed(data)
+	}
+	for _, key := range timeKeys {
+		i := bytes.Index(data, key.name)
+		if i < 0 {
+			continue
+		}
+		if t := digitsAt(data[i+len(key.name):]); t > 0 {
+			return model.Time(t * key.unit)
+		}
+	}
+	return 0
+}
+
+var timeKeys = []struct {
+	name []byte
+	unit int64
+}{{[]byte(`tartTimeUnixNano"`), 1}, {[]byte(`tart_time_unix_nano"`), 1}, {[]byte(`"startTime"`), 1000}}
+
+// digitsAt reads a number behind a key, with or without quotes.
+func digitsAt(b []byte) (n int64) {
+	b = bytes.TrimLeft(b[:min(len(b), 40)], ": \t\"")
+	for i := 0; i < len(b) && b[i] >= '0' && b[i] <= '9'; i++ {
+		if n > 1<<59 {
+			return 0
+		}
+		n = 10*n + int64(b[i]-'0')
+	}
+	return n
+}
+
+// The fields of a protobuf span that hold its start and end, each 8 bytes.
+const startTag, endTag = 7<<3 | 1, 8<<3 | 1
+
+// firstFixed looks for a start beside an end, in the order of either encoder.
+func firstFixed(data []byte) model.Time {
+	instant := func(at int, tag byte) model.Time {
+		if at < 0 || at+9 > len(data) || data[at] != tag {
+			return 0
+		}
+		n := int64(0)
+		for i := 8; i > 0; i-- {
+			n = n<<8 | int64(data[at+i])
+		}
+		if n < 1e18 || n > 1<<62 { // 2001
+			return 0
+		}
+		return model.Time(n)
+	}
+	for at := 0; at < len(data); at++ {
+		i := bytes.IndexByte(data[at:], startTag)
+		if i < 0 {
+			break
+		}
+		at += i
+		if t := instant(at, startTag); t != 0 && (instant(at+9, endTag) >= t || instant(at-9, endTag) >= t) {
+			return t
+		}
+	}
+	return 0
+}
+
+// without takes pieces out of runs; both are in order and do not overlap among themselves.
+func without(runs, out []piece) (rest []piece) {
+	for _, r := range runs {
+		for _, o := range out {
+			if o.end <= r.off || o.off >= r.end {
+				continue
+			}
+			if o.off > r.off {
+				rest = append(rest, piece{off: r.off, end: o.off, sample: r.sample})
+			}
+			r.off = min(o.end, r.end)
+		}
+		if r.off < r.end {
+			rest = append(rest, r)
+		}
+	}
+	return rest
+}
+
+// Of the sample.
+const (
+	sampleSlices = 16
+	sampleBytes  = 24 << 20
+	mostSampled  = 64 << 20 // R5.7
+)
+
+// spread chooses time slices, the first and the last instant among them, evenly spaced, and gives for each file the runs of records that lie there (R5.7).
+func spread(files []*seekable) ([][]piece, error) {
+	var first, last model.Time
+	for _, k := range files {
+		for i := range k.chunks {
+			if t := k.chunks[i].first; t != 0 {
+				if first == 0 || t < first {
+					first = t
+				}
+				last = max(last, t)
+			}
+		}
+	}
+	slots, run := sampleSlices, 1
+	chosen := chooseChunks(files, first, last, slots, run)
+	for slots > 2 && chosen.bytes > mostSampled {
+		slots /= 2
+		chosen = chooseChunks(files, first, last, slots, run)
+	}
+	for chosen.bytes < sampleBytes && run < 64 {
+		wider := chooseChunks(files, first, last, slots, 2*run)
+		if wider.bytes > sampleBytes || wider.bytes == chosen.bytes {
+			break
+		}
+		run *= 2
+		chosen = wider
+	}
+	out := make([][]piece, len(files))
+	for n, k := range files {
+		for i := 0; i < len(k.chunks); i++ {
+			if !chosen.of[n][i] {
+				continue
+			}
+			from := i
+			for i+1 < len(k.chunks) && chosen.of[n][i+1] {
+				i++
+			}
+			p := piece{off: k.chunks[from].off, end: k.chunks[i].end, sample: true}
+			if k.frame == nil { // the lines that begin in it
+				var err error
+				if p.off > 0 {
+					if p.off, err = k.lineEnd(p.off - 1); err != nil {
+						return nil, err
+					}
+				}
+				if p.end < k.size {
+					if p.end, err = k.lineEnd(p.end - 1); err != nil {
+						return nil, err
+					}
+				}
+			}
+			if p.off < p.end {
+				out[n] = append(out[n], p)
+			}
+		}
+	}
+	return out, nil
+}
+
+// A choice says which chunks are in a sample.
+type choice struct {
+	of    [][]bool
+	bytes int64
+}
+
+// chooseChunks takes of each file the chunks that cover the instants of n slices, and run-1 behind each.
+func chooseChunks(files []*seekable, first, last model.Time, n, run int) choice {
+	c := choice{of: make([][]bool, len(files))}
+	for f, k := range files {
+		c.of[f] = make([]bool, len(k.chunks))
+		take := func(i int) {
+			for j := i; j < min(i+run, len(k.chunks)); j++ {
+				if !c.of[f][j] {
+					c.of[f][j] = true
+					c.bytes += k.chunks[j].end - k.chunks[j].off
+				}
+			}
+		}
+		for i := range k.chunks {
+			from := k.chunks[i].first
+			to := from
+			for j := i + 1; j < len(k.chunks); j++ {
+				if k.chunks[j].first != 0 {
+					to = k.chunks[j].first
+					break
+				}
+			}
+			if from == 0 {
+				continue
+			}
+			from, to = min(from, to), max(from, to)
+			for s := range n {
+				at := first + model.Time(float64(last-first)*float64(s)/float64(max(1, n-1)))
+				if s == n-1 {
+					at = last
+				}
+				if at >= from && (at < to || at == from) {
+					take(i)
+					break
+				}
+			}
+		}
+	}
+	return c
+}
+
+func comparePieces(a, b piece) int { return cmp.Compare(a.off, b.off) }
