@@ -14,7 +14,7 @@ import (
 )
 
 // textual is a Read of sessions written as text: below a line that names a session its spans, `name process start end` with times in ms after the
-// epoch and attributes; indentation makes parents. trace=N is another trace of the session (0), trace=@N one that sessions share.
+// epoch and attributes; indentation makes parents. trace=N is another trace of the session (0), trace=@N one that sessions share; a line is of a profile.
 func textual(t *testing.T, text string) Read {
 	t.Helper()
 	const epoch = model.Time(1_764_432_000e9)
@@ -60,6 +60,10 @@ func textual(t *testing.T, text string) Read {
 			b.AddText(model.AttrSessionID, []byte(session))
 			for _, w := range f[4:] {
 				key, value, _ := strings.Cut(w, "=")
+				if key == "line" {
+					r.Flags, r.StageID, r.Res = model.RecordLine, model.ProfileStage(f[0]).ID(), d.Resource(model.Resource{}, "profile.jsonl")
+					continue
+				}
 				if key == "trace" {
 					if trace = session + "/" + value; value[0] == '@' {
 						trace = value
