@@ -124,7 +124,7 @@ func TestEveryFindingOfACapture(t *testing.T) {
 			}
 			continue // package finding proves those
 		}
-		if !ok {
+		if !ok || p.shows.text == "" || p.not.text == "" || p.near.text == "" {
 			t.Errorf("%s is not proved", info.Code)
 			continue
 		}
