@@ -156,6 +156,7 @@ s
 		}
 	}
 	is(t, "beyond the root", beyond, map[string]int64{"mp.retrieve": 4, "mp.store": 45})
+	is(t, "start of the store", findSpan(t, d, "mp.store").StartNS.V, 10*msec)
 	is(t, "findings", codesOf(d), "store_tail")
 }
 
@@ -173,6 +174,12 @@ s
 	x := d.Transfers[0]
 	is(t, "kernel, staging, idle", []int64{x.KernelNS, x.StagingNS, x.IdleNS}, []int64{10 * msec, 20 * msec, 10 * msec})
 	is(t, "staging GB/s", x.StagingGBps.V, 100)
+	for _, stage := range []string{"transfer.kernel_interval", "transfer.staging"} {
+		if bar := findSpan(t, d, stage); bar.Class != "breakdown" || bar.CriticalNS.V != 0 {
+			t.Errorf("%s is of class %s, %d ns on the path", stage, bar.Class, bar.CriticalNS.V)
+		}
+	}
+	is(t, "the store's own time", findSpan(t, d, "mp.store").SelfNS.V, 40*msec)
 	const epoch = int64(1_764_432_000e9)
 	within := func(got, want int64) bool { return got > want-msec/1000 && got < want+msec/1000 } // float seconds
 	if !within(x.FirstUnixNS.V-epoch, 11*msec) || !within(x.LastUnixNS.V-epoch, 45*msec) {
