@@ -56,6 +56,6 @@ cross:
 	@for t in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64; do echo $$t; \
 	  GOOS=$${t%/*} GOARCH=$${t#*/} CGO_ENABLED=0 go build -trimpath -o bin/cbtrace-$${t%/*}-$${t#*/} ./cmd/cbtrace || exit 1; done
 
-# how often the gate is wrong and what it can see: minutes; docs/statistics.md holds what it prints
+# how often the gate is wrong and what it can see: half an hour of a core; docs/statistics.md holds what it prints
 stats-power:
 	go test ./internal/analyze/budget -run '^TestPower' -power -v -timeout 4h

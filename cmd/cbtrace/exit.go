@@ -43,6 +43,14 @@ func (e *usageError) Unwrap() error { return e.err }
 
 func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
 
+// A missingError says that no request was found, and why, where nothing else is wrong.
+type missingError struct{ err error }
+
+func (e *missingError) Error() string { return e.err.Error() }
+func (e *missingError) Unwrap() error { return e.err }
+
+func missingf(format string, args ...any) error { return &missingError{fmt.Errorf(format, args...)} }
+
 // errClosedPipe is what writing to a standard output that nobody reads any more gives.
 var errClosedPipe = errors.New("standard output was closed")
 

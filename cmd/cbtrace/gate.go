@@ -166,7 +166,7 @@ func (a *app) subject(cmd *cobra.Command, f *captureFlags, args []string, b *bud
 			return nil, err
 		}
 		if sum.Aggregate.Requests() == 0 {
-			return nil, fmt.Errorf("no request in %s", strings.Join(reports, ", "))
+			return nil, missingf("no request in %s", strings.Join(reports, ", "))
 		}
 		if sum.Aggregate.Options().Per == report.PerRequest {
 			a.note("%s was saved with --per request: so are its percentiles of stages", reports[0])

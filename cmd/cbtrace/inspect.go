@@ -21,7 +21,7 @@ func newInspect(a *app) *cobra.Command {
 	var in captureFlags
 	var out outputFlags
 	var f finder
-	var showSensitive, unfold, why bool
+	var showSensitive, unfold, why, joins bool
 	cmd := &cobra.Command{
 		Use:   "inspect [ID] [INPUT…]",
 		Short: "one request: where its time went, and why",
@@ -35,13 +35,22 @@ func newInspect(a *app) *cobra.Command {
   cbtrace inspect --finding late_poll traces/       the slowest that shows a finding
   cbtrace inspect --at 2025-11-29T16:00:12Z traces/ the slowest that was going on then
   cbtrace inspect chatcmpl-7f3a --why traces/       what the cache found and loaded, as a sum
+  cbtrace inspect --explain-join chatcmpl-7f3a traces/
+                                                    what it is put together of, and what is not in it
   cbtrace inspect chatcmpl-7f3a --format json -     for machines, from standard input`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(cmd, args); err != nil {
 				return err
 			}
-			if format := out.format.value; why && (format == "json" || format == "jsonl") {
-				return fmt.Errorf("--why is a table: want --format table, csv or markdown, have %s", format)
+			if why && joins {
+				return errors.New("--why and --explain-join exclude one another")
+			}
+			if format := out.format.value; (why || joins) && (format == "json" || format == "jsonl") {
+				name := "--why"
+				if joins {
+					name = "--explain-join"
+				}
+				return fmt.Errorf("%s is a table: want --format table, csv or markdown, have %s", name, format)
 			}
 			if !f.used() && (len(args) == 0 || args[0] == "") {
 				return errors.New("want the id of a request, or --slowest, --finding or --at")
@@ -77,6 +86,13 @@ func newInspect(a *app) *cobra.Command {
 			if why {
 				page = view.Why
 			}
+			if joins {
+				relatives, err := c.Relatives(cmd.Context(), ids)
+				if err != nil {
+					return err
+				}
+				page = func(d *inspect.Document) *render.Page { return view.Joins(d, relatives[d.Request.ID]) }
+			}
 			return a.showRequests(&out, page, docs, f.all || len(docs) > 1)
 		},
 	}
@@ -85,6 +101,7 @@ func newInspect(a *app) *cobra.Command {
 	out.register(cmd, "table", "json", "jsonl", "csv", "markdown")
 	group(cmd, "Output", func(s *pflag.FlagSet) {
 		s.BoolVar(&why, "why", false, "the cache's decision instead: what was asked for, found and loaded as sums, with the time of each step")
+		s.BoolVar(&joins, "explain-join", false, "how it was put together instead, for one that looks incomplete: why its spans are in it, what looks as if it belonged to it and does not, and what would join that")
 		s.BoolVar(&unfold, "unfold", false, "every span in a row of its own, also of many alike under one parent")
 		s.BoolVar(&showSensitive, "show-sensitive", false, "values that may hold prompts and credentials too")
 	})

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -29,9 +31,17 @@ func newMerge(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			empty := sum.Aggregate.Requests() == 0
+			if empty && save == "" {
+				return missingf("no request in %s", strings.Join(args, ", "))
+			}
 			if save != "" {
 				if err := a.print(save, sum.Write); err != nil {
 					return err
+				}
+				if empty {
+					a.note("saved %s without any request", save)
+					return nil
 				}
 				if !cmd.Flags().Changed("format") && out.path == "" {
 					return nil

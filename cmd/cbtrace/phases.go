@@ -193,7 +193,7 @@ func (a *app) judge(c *analyze.Capture, f *captureFlags) error {
 	case f.strict && bad > 0:
 		return fmt.Errorf("--strict: something was bad in %s", render.Plural(int64(bad), "input"))
 	case records == 0:
-		return fmt.Errorf("nothing could be read from %s", render.Plural(int64(len(c.Inputs)), "file"))
+		return missingf("nothing could be read from %s", render.Plural(int64(len(c.Inputs)), "file"))
 	}
 	return nil
 }
@@ -249,10 +249,10 @@ func interval(since, until model.Time, where *time.Location) string {
 // noRequest is the error of a capture in which no request was found: what names were seen and what was missing (R3.4).
 func noRequest(c *analyze.Capture) error {
 	if where := c.Facts().Analysis.Where; where != "" {
-		return fmt.Errorf("no request found that satisfies %s", where)
+		return missingf("no request found that satisfies %s", where)
 	}
 	if since, until, ok := c.Interval(); ok {
-		return fmt.Errorf("no request found that starts %s", interval(since, until, nil))
+		return missingf("no request found that starts %s", interval(since, until, nil))
 	}
 	var names []string
 	for i := range c.Inputs {
@@ -262,13 +262,13 @@ func noRequest(c *analyze.Capture) error {
 	names = slices.Compact(names)
 	text := "no request found: no span has a session_id, request_id, req_id or external_request_id, and no llm_request a gen_ai.request.id"
 	if len(names) == 0 {
-		return errors.New(text)
+		return missingf("%s", text)
 	}
 	more := ""
 	if len(names) > namesShown {
 		names, more = names[:namesShown], ", …"
 	}
-	return fmt.Errorf("%s\nspan names seen: %s%s", text, strings.Join(names, ", "), more)
+	return missingf("%s\nspan names seen: %s%s", text, strings.Join(names, ", "), more)
 }
 
 const namesShown = 20

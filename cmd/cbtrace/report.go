@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -47,6 +48,9 @@ func newReport(a *app) *cobra.Command {
 				opt.Method = report.Linear
 			}
 			made, err := a.makeReport(cmd, &in, args, opt)
+			if _, missing := errors.AsType[*missingError](err); missing && save != "" {
+				return a.saveEmpty(made, save, in.keepGoing, err)
+			}
 			if err != nil {
 				return err
 			}
@@ -81,7 +85,21 @@ func newReport(a *app) *cobra.Command {
 	return cmd
 }
 
-// makeReport adds up the requests of captures, or saved reports.
+// saveEmpty saves the report of a shard in which no request lies, so that merge lacks none (R2.6). For report that is still an input without any
+// request, unless it was told to go on.
+func (a *app) saveEmpty(made *saved.Report, path string, keepGoing bool, why error) error {
+	if err := a.print(path, made.Write); err != nil {
+		return err
+	}
+	a.note("saved %s without any request", path)
+	if keepGoing {
+		a.note("%s", why)
+		return nil
+	}
+	return why
+}
+
+// makeReport adds up the requests of captures, or saved reports. With a *missingError there is a report too, without any request.
 func (a *app) makeReport(cmd *cobra.Command, in *captureFlags, args []string, opt report.Options) (*saved.Report, error) {
 	reports, rest := a.splitSaved(args)
 	if len(reports) > 0 {
@@ -97,21 +115,29 @@ func (a *app) makeReport(cmd *cobra.Command, in *captureFlags, args []string, op
 			opt.Method = was.Method
 		}
 		sum.Aggregate.Show(opt.Method, opt.All || was.All, opt.Bucket)
-		return sum, a.judgeSaved(sum, in.strict)
+		err = a.judgeSaved(sum, in.strict)
+		if err == nil && sum.Aggregate.Requests() == 0 {
+			err = missingf("no request in %s", strings.Join(reports, ", "))
+		}
+		return sum, err
 	}
-	c, err := a.open(cmd.Context(), in, args, viewing{})
+	c, err := a.capture(cmd.Context(), in, args, viewing{})
 	if err != nil {
 		return nil, err
 	}
 	defer c.Close()
+	why := a.judge(c, in)
+	if _, missing := errors.AsType[*missingError](why); why != nil && !missing {
+		return nil, why
+	}
 	sum, err := c.Aggregate(cmd.Context(), opt)
 	if err != nil {
 		return nil, err
 	}
-	if sum.Requests() == 0 {
-		return nil, noRequest(c)
+	if sum.Requests() == 0 && why == nil {
+		why = noRequest(c)
 	}
-	return &saved.Report{Dict: c.Dict, Aggregate: sum, Facts: c.Facts()}, nil
+	return &saved.Report{Dict: c.Dict, Aggregate: sum, Facts: c.Facts()}, why
 }
 
 // known reports whether a report has a stage of the vocabulary.

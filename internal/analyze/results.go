@@ -25,7 +25,7 @@ func (c *Capture) Facts() *report.Capture {
 	start, end, _ := c.Table.Range()
 	_, _, llm := c.Table.LLMStarts()
 	f := &report.Capture{
-		Inputs: c.Inputs, Start: start, End: end, Survey: c.SurveyKind(), SurveyHash: c.surveyHash, Surveyed: c.Table.Requests(), Clock: c.clockRows(c.Table.Clocks()),
+		Inputs: c.Inputs, Start: start, End: end, Survey: c.SurveyKind(), SurveyHash: c.surveyHash, Surveyed: c.Table.Requests(), Clock: c.allClocks(),
 		Analysed:     clock.Requests{N: c.analysed.n.Load(), Sum: c.analysed.sum.Load()},
 		Unattributed: c.Summary.Unattributed, LLM: llm, Analysis: c.opt.analysis(),
 	}
@@ -57,6 +57,39 @@ func (c *Capture) clockRows(rows []clock.Row) []report.Clock {
 		out = append(out, row)
 	}
 	return out
+}
+
+// allClocks are the rows of the clock section (R5.8), in order of (process, reference): those of all pairs of processes, and one without a
+// reference for each process whose clock no pair of spans compares with another. None where there is one clock in all.
+func (c *Capture) allClocks() []report.Clock {
+	pairs := c.Table.Clocks()
+	rows := c.clockRows(pairs)
+	var compared, lone []model.ProcID
+	for _, r := range pairs {
+		compared = append(compared, r.Process, r.Reference)
+	}
+	shared := func(p, q model.ProcID) bool {
+		_, _, ok := c.Table.Shift(p, q, 0)
+		return ok
+	}
+	for i := range c.Dict.NumProcs() {
+		p := model.ProcID(i)
+		if _, _, timed := c.Table.Instants(p); !timed || c.Table.Routed(p) {
+			continue
+		}
+		same := func(q model.ProcID) bool { return shared(p, q) } // p is in no route: only its own clock is
+		if !slices.ContainsFunc(compared, same) && !slices.ContainsFunc(lone, same) {
+			lone = append(lone, p)
+		}
+	}
+	if len(compared) == 0 && len(lone) == 1 {
+		return rows
+	}
+	for _, p := range lone {
+		rows = append(rows, report.Clock{Process: c.Dict.Proc(p).Name, Basis: clock.BasisNone.String()})
+	}
+	slices.SortStableFunc(rows, func(x, y report.Clock) int { return cmp.Compare(x.Process, y.Process) })
+	return rows
 }
 
 // Inspect makes the documents of the requests with these ids, in the order of (start, id).

@@ -141,15 +141,12 @@ func (a *analyzer) stage(key model.StrID, owner model.Owner, class model.Class) 
 // stages adds what each stage held of the path.
 func (a *analyzer) stages() {
 	row := &a.row
-	best := int64(-1)
 	for i := range a.walk.Stages {
 		p := &a.walk.Stages[i]
 		st := &row.Stages[a.stage(p.Key, p.Owner, model.Work)]
 		st.Critical, st.Drag, st.TTFT, st.TTFTDrag = int64(p.Total), int64(p.Drag), int64(p.TTFT), int64(p.TTFTDrag)
-		if st.Critical > best || st.Critical == best && a.req.Dict.Str(st.Stage) < a.req.Dict.Str(row.TopStage) {
-			best, row.TopStage = st.Critical, st.Stage
-		}
 	}
+	row.TopStage = a.topStage()
 	for i, d := range a.walk.Bounds {
 		row.Bounds[i] = int64(d)
 	}
@@ -160,6 +157,31 @@ func (a *analyzer) stages() {
 		row.KindNS[i] = int64(d)
 	}
 	row.TTFTTotal = a.walk.TTFT
+}
+
+// topStage is the stage that says most about why the request took its time: up to the first token, where that is known, the one that held the
+// most, since decoding would win almost every window and has its cause outside of the cache. Otherwise the one that held the most of the window
+// below the root, whose own time is only what nothing else explains; the root where nothing below it held any.
+func (a *analyzer) topStage() model.StrID {
+	first := a.walk.TTFT.OK && a.walk.TTFT.V > 0
+	root := a.req.Root.StageKey
+	var top model.StrID
+	best, below := int64(-1), false
+	for i := range a.walk.Stages {
+		p := &a.walk.Stages[i]
+		held, under := int64(p.Total), p.Key != root && p.Total > 0
+		if first {
+			held, under = int64(p.TTFT), false
+		}
+		better := held > best || held == best && a.req.Dict.Str(p.Key) < a.req.Dict.Str(top)
+		if under != below {
+			better = under
+		}
+		if better {
+			top, best, below = p.Key, held, under
+		}
+	}
+	return top
 }
 
 // engine reads what an llm_request says of its own phases (R4.27); the root's own counts, else the first that says anything.

@@ -14,7 +14,7 @@ import (
 )
 
 // textual is a Read of sessions written as text: below a line that names a session its spans, `name process start end` with times in ms after the
-// epoch and attributes; indentation makes parents. trace=N is another trace of the session (0), trace=@N one that sessions share.
+// epoch and attributes; indentation makes parents. trace=N is another trace of the session (0), trace=@N one that sessions share; a line is of a profile.
 func textual(t *testing.T, text string) Read {
 	t.Helper()
 	const epoch = model.Time(1_764_432_000e9)
@@ -60,6 +60,10 @@ func textual(t *testing.T, text string) Read {
 			b.AddText(model.AttrSessionID, []byte(session))
 			for _, w := range f[4:] {
 				key, value, _ := strings.Cut(w, "=")
+				if key == "line" {
+					r.Flags, r.StageID, r.Res = model.RecordLine, model.ProfileStage(f[0]).ID(), d.Resource(model.Resource{}, "profile.jsonl")
+					continue
+				}
 				if key == "trace" {
 					if trace = session + "/" + value; value[0] == '@' {
 						trace = value
@@ -152,6 +156,7 @@ s
 		}
 	}
 	is(t, "beyond the root", beyond, map[string]int64{"mp.retrieve": 4, "mp.store": 45})
+	is(t, "start of the store", findSpan(t, d, "mp.store").StartNS.V, 10*msec)
 	is(t, "findings", codesOf(d), "store_tail")
 }
 
@@ -169,6 +174,12 @@ s
 	x := d.Transfers[0]
 	is(t, "kernel, staging, idle", []int64{x.KernelNS, x.StagingNS, x.IdleNS}, []int64{10 * msec, 20 * msec, 10 * msec})
 	is(t, "staging GB/s", x.StagingGBps.V, 100)
+	for _, stage := range []string{"transfer.kernel_interval", "transfer.staging"} {
+		if bar := findSpan(t, d, stage); bar.Class != "breakdown" || bar.CriticalNS.V != 0 {
+			t.Errorf("%s is of class %s, %d ns on the path", stage, bar.Class, bar.CriticalNS.V)
+		}
+	}
+	is(t, "the store's own time", findSpan(t, d, "mp.store").SelfNS.V, 40*msec)
 	const epoch = int64(1_764_432_000e9)
 	within := func(got, want int64) bool { return got > want-msec/1000 && got < want+msec/1000 } // float seconds
 	if !within(x.FirstUnixNS.V-epoch, 11*msec) || !within(x.LastUnixNS.V-epoch, 45*msec) {

@@ -191,13 +191,13 @@ func (b *Batch) AddText(k AttrKey, v []byte) {
 			b.addRedacted(k, len(v))
 			return
 		}
-		b.addString(k, v)
+		b.addShown(k, v)
 		return
 	}
 	switch Attrs[k].Type {
 	case Text:
 		if string(v) != "None" {
-			b.addString(k, v)
+			b.addShown(k, v)
 		}
 		return
 	case Number:
@@ -252,6 +252,14 @@ func (b *Batch) addString(k AttrKey, v []byte) {
 	b.Attrs = append(b.Attrs, BatchAttr{Key: k, Kind: StrValue, Off: off, Len: uint32(len(v))})
 }
 
+// addShown adds text, without the secret values that JSON in it holds (R3.6).
+func (b *Batch) addShown(k AttrKey, v []byte) {
+	if !b.ShowSensitive {
+		v = RedactText(v)
+	}
+	b.addString(k, v)
+}
+
 // hides reports whether the values of a key are to be replaced (R3.6).
 func (b *Batch) hides(k AttrKey) bool {
 	if k < NumAttrs || b.ShowSensitive {
@@ -267,9 +275,6 @@ func (b *Batch) hides(k AttrKey) bool {
 	}
 	return hidden
 }
-
-// Redacted is what is shown instead of a secret value of n bytes (R3.6).
-func Redacted(n int) string { return "<redacted " + strconv.Itoa(n) + " bytes>" }
 
 func (b *Batch) addRedacted(k AttrKey, n int) { b.addString(k, []byte(Redacted(n))) }
 

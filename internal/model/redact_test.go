@@ -1,6 +1,12 @@
 package model
 
-import "testing"
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+)
 
 // R3.6: values of secret keys never enter a batch, whatever their type, unless asked for.
 func TestBatchRedacts(t *testing.T) {
@@ -53,4 +59,86 @@ func TestIsSecret(t *testing.T) {
 			t.Errorf("IsSecret(%q) = %v", key, got)
 		}
 	}
+}
+
+// R3.6 within JSON that is the text of an attribute: values of secret keys go, whatever they are and however the text was written or cut.
+func TestRedactText(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{`{"model": "m", "cache_salt": "tenant7"}`, `{"model": "m", "cache_salt": "<redacted 7 bytes>"}`},
+		{`{"token_ids":[1,[2],300],"n":3}`, `{"token_ids":"<redacted 11 bytes>","n":3}`},
+		{`{"headers":{"Authorization":"Bearer x, y"},"a":1}`, `{"headers":{"Authorization":"<redacted 11 bytes>"},"a":1}`},
+		{`[{"a":{"traceparent":null}}]`, `[{"a":{"traceparent":"<redacted 4 bytes>"}}]`},
+		{`{"gen_ai":{"prompt":{"0":"Who"},"usage":1}}`, `{"gen_ai":{"prompt":"<redacted 11 bytes>","usage":1}}`},
+		{`{"kv_ack":[{"detail":"d"}]}`, `{"kv_ack":[{"detail":"<redacted 1 bytes>"}]}`},
+		{`{"body":"{\"cache_salt\":\"t\\u0065n\"}","n":1}`, `{"body":"{\"cache_salt\":\"<redacted 3 bytes>\"}","n":1}`},
+		{`{"cache\u005fsalt":"ten"}`, `{"cache\u005fsalt":"<redacted 3 bytes>"}`},
+		{`{"a":1,"cache_salt":"ten`, `{"a":1,"cache_salt":"<redacted 4 bytes>"`},
+		{`{"token_ids": [1, {"a": "]`, `{"token_ids": "<redacted 12 bytes>"`},
+		{`{'cache_salt': 'ten', 'x': "it's"}`, `{'cache_salt': "<redacted 3 bytes>", 'x': "it's"}`},
+		{`don't log {"cache_salt":"ten"} like 5" of it`, `don't log {"cache_salt":"<redacted 3 bytes>"} like 5" of it`},
+	} {
+		if got := string(RedactText([]byte(c.text))); got != c.want {
+			t.Errorf("%s\n gives %s\n want %s", c.text, got, c.want)
+		}
+	}
+	for _, plain := range []string{``, `cache_salt: x`, `{"num_token_ids": 5, "authorization_mode": "none"}`, `{"a":"{\"b\":1}"}`, `{"a": {"b": [1, 2]}}`, `{"gen_ai": {}, "prompt": "shown"}`, `}}]]"':{`} {
+		if got := string(RedactText([]byte(plain))); got != plain {
+			t.Errorf("%s becomes %s", plain, got)
+		}
+	}
+	deep := `{"cache_salt":"tenant"}`
+	for range deepest + 1 {
+		b, _ := json.Marshal(map[string]string{"x": deep})
+		deep = string(b)
+	}
+	if got := RedactText([]byte(deep)); bytes.Contains(got, []byte("tenant")) {
+		t.Errorf("of text within text: %s", got)
+	}
+}
+
+// Its time is linear in the text, whatever that is.
+func TestRedactTextOfAnything(t *testing.T) {
+	for _, one := range []string{`[`, `{"a":`, `"a":1,`, `{`, `'`, `{"`, `\`, `{"x":"`} {
+		text := strings.Repeat(one, 1<<18/len(one))
+		start := time.Now()
+		RedactText([]byte(text + `{"a":1,`))
+		if took := time.Since(start); took > 5*time.Second {
+			t.Errorf("%d times %s took %s", 1<<18/len(one), one, took)
+		}
+	}
+}
+
+func FuzzRedactText(f *testing.F) {
+	f.Add(`{"a":{"cache_salt":"tenant"},"b":[1,{"token_ids":[2]}]}`)
+	f.Add(`{"body":"{\"cache_salt\":\"x\"}"}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		shown := RedactText([]byte(text))
+		if again := RedactText(shown); len(again) > len(shown)+64*strings.Count(text, ":") {
+			t.Errorf("%q grows to %q", shown, again)
+		}
+		var doc any
+		if json.Unmarshal([]byte(text), &doc) != nil {
+			return
+		}
+		if err := json.Unmarshal(shown, &doc); err != nil {
+			t.Fatalf("%q becomes %q: %v", text, shown, err)
+		}
+		var secrets func(v any)
+		secrets = func(v any) {
+			switch v := v.(type) {
+			case map[string]any:
+				for key, value := range v {
+					if s, ok := value.(string); IsSecret(key) && !(ok && strings.HasPrefix(s, "<redacted ")) {
+						t.Errorf("%q shows %q of %q", shown, value, key)
+					}
+					secrets(value)
+				}
+			case []any:
+				for _, value := range v {
+					secrets(value)
+				}
+			}
+		}
+		secrets(doc)
+	})
 }

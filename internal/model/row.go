@@ -162,7 +162,7 @@ type Row struct {
 	PromptTokens, CompletionTokens Opt
 	Model, Instance                string   // Instance: the process of the server, else of the root
 	Workers                        []string // ranks, sorted
-	TopStage                       StrID    // the stage with the most critical time
+	TopStage                       StrID    // the stage with the most time on the path to the first token; without one, on the path below the root
 
 	Spans     []RowSpan
 	Stages    []RowStage // at most one of a (stage, owner); holds everything on the path, the synthetic root too

@@ -25,7 +25,7 @@ func (v *View) Why(d *inspect.Document) *Page {
 		for _, x := range s.Says {
 			says = append(says, fmt.Sprintf("%s %s", x.Key, said(x.Value)))
 		}
-		t.Add(Word(s.Name).Signed(strings.Repeat("  ", min(s.Depth, maxDepth))), Known(s.StartNS), Known(s.NS).Within(s.UncertaintyNS), Word(strings.Join(says, ", ")))
+		t.Add(Word(s.Name).Signed(strings.Repeat("  ", min(s.Depth, maxDepth))), Known(s.StartNS).Within(s.StartDoubtNS), Known(s.NS).Within(s.UncertaintyNS), Word(strings.Join(says, ", ")))
 	}
 	p.Table(t)
 	if len(w.Steps) == 0 {

@@ -27,7 +27,8 @@ func TestWhyPage(t *testing.T) {
 			{Name: "cb.lookup.rpc", StartNS: model.Some(2e6), NS: model.Some(48e6), Says: []inspect.Said{{Key: "n_polls", Value: int64(4)}}},
 			{Depth: 1, Name: "submit", StartNS: model.Some(2e6), NS: model.Some(3e6), UncertaintyNS: model.Some(1e6)},
 			{Depth: 1, Name: "poll_wait", NS: model.Some(3e5), UncertaintyNS: model.Some(1e6)},
-			{Name: "cb.retrieve", StartNS: model.Some(62e6), NS: model.Some(8e6), Says: []inspect.Said{{Key: "success", Value: true}, {Key: "tokens", Value: int64(1896)}, {Key: "worker", Value: "\x1b[31m"}}},
+			{Name: "cb.start_load_kv", StartNS: model.Some(4e5), StartDoubtNS: model.Some(5e5), NS: model.Some(9e6)},
+			{Name: "cb.retrieve", StartNS: model.Some(62e6), StartDoubtNS: model.Some(5e5), NS: model.Some(8e6), Says: []inspect.Said{{Key: "success", Value: true}, {Key: "tokens", Value: int64(1896)}, {Key: "worker", Value: "\x1b[31m"}}},
 		},
 	})
 	want := `Of 2,048 tokens 1,024 were found (50 %) and 896 of those loaded.
@@ -48,11 +49,12 @@ tokens               of found %
 = found       1,024       100.0
 
 Steps
-step           start ms  time ms  says
-cb.lookup.rpc         2  48       n_polls 4
-  submit              2   3
-  poll_wait           –    0.3±1
-cb.retrieve          62   8       success true, tokens 1,896, worker \x1b[31m
+step               start ms  time ms  says
+cb.lookup.rpc      2         48       n_polls 4
+  submit           2          3
+  poll_wait        –           0.3±1
+cb.start_load_kv    0.4±0.5   9
+cb.retrieve       62          8       success true, tokens 1,896, worker \x1b[31m
 `
 	if got != want {
 		t.Errorf("%s\nwant\n%s", got, want)

@@ -175,13 +175,19 @@ func (b *builder) time() {
 		}
 	}
 	var loose []string
-	for _, c := range b.doc.Clock {
-		if c.Basis == "none" && (!known[c.Process] || !known[c.Reference]) {
-			loose = append(loose, c.Process+" and "+c.Reference)
+	for i := range b.doc.Clock {
+		switch c := &b.doc.Clock[i]; {
+		case c.Basis != "none" || known[c.Process] && known[c.Reference]:
+		case c.Reference == "":
+			loose = append(loose, c.Process+" and any other (no pair of spans compares them)")
+		case c.OneSided():
+			loose = append(loose, fmt.Sprintf("%s and %s (%d pairs, all from one side)", c.Process, c.Reference, c.Pairs))
+		default:
+			loose = append(loose, fmt.Sprintf("%s and %s (pairs: %d, needed: %d)", c.Process, c.Reference, c.Pairs, report.PairsNeeded))
 		}
 	}
 	b.add(Problem{Code: "clock_unknown", Severity: note, Count: int64(len(loose)), Of: int64(len(b.doc.Clock)), Unit: "clock", Exemplars: loose,
-		Message:  "Nothing in the capture says how far the clocks of two processes are apart, so their times are taken as they are.",
+		Message:  "The capture does not say how far the clocks of two processes are apart: too few spans of them hold one another, or they bound it from one side only. Their times are taken as they are.",
 		WhatToDo: "Keep the clocks of the hosts in step (chrony, PTP). Five requests or more with the spans or CB_PROFILE lines of scheduler and worker around the server's would tell."})
 }
 

@@ -183,7 +183,13 @@ func TestBuild(t *testing.T) {
 		{"no engine", found("no_llm_request", 1), []string{"no_llm_request note 1/0 capture"}},
 		{"loose clocks", func(s *Subject) {
 			s.Report.Clock = append(s.Report.Clock, report.Clock{Process: "c", Reference: "a", Basis: "none"}, report.Clock{Process: "b", Reference: "a", Basis: "none"})
-		}, []string{"clock_unknown note 1/3 clock c and a"}}, // b and a are known from another pair
+		}, []string{"clock_unknown note 1/3 clock c and a (pairs: 0, needed: 5)"}}, // b and a are known from another pair
+		{"clocks bounded from one side", func(s *Subject) {
+			s.Report.Clock = []report.Clock{{Process: "c", Reference: "a", Basis: "none", Pairs: 5}}
+		}, []string{"clock_unknown note 1/1 clock c and a (5 pairs, all from one side)"}},
+		{"a clock beside the others", func(s *Subject) {
+			s.Report.Clock = append(s.Report.Clock, report.Clock{Process: "lone", Basis: "none"})
+		}, []string{"clock_unknown note 1/2 clock lone and any other (no pair of spans compares them)"}},
 		{"two models", func(s *Subject) { s.Requests.models["qwen"] = 9 }, []string{"several_models note 2/0 model qwen"}},
 		{"no name", func(s *Subject) { s.Requests.processes[s.Dict.Process("svc/a.jsonl")] = true }, []string{"process_unnamed note 1/0 process svc/a.jsonl"}},
 		{"without engine", count(lacksEngine, 2), []string{"some_without_llm_request note 2/4 request x"}},

@@ -79,29 +79,99 @@ func TestTruthIsInside(t *testing.T) {
 	}
 }
 
+// equal are requests on equal clocks as deployments leave them; the server's roots, which its other spans hang under, end at {end}.
+var equal = map[string]string{
+	"unified": `
+		* E - llm_request {i}*1000 {i}*1000+400 process=engine
+		* Q E cb.request {i}*1000+2 {i}*1000+390 process=sched
+		* H Q cb.schedule {i}*1000+5 {i}*1000+70 process=sched
+		* K H cb.lookup.rpc {i}*1000+10 {i}*1000+60 process=sched
+		* S Q cb.request {i}*1000+11 {end} process=server
+		* V K cb.lookup {i}*1000+12 {i}*1000+50 process=server
+		* X Q cb.execute {i}*1000+80 {i}*1000+380 process=w0 worker_id=0
+		* P X cb.start_load_kv {i}*1000+81 {i}*1000+101 process=w0 worker_id=0
+		* R P cb.retrieve {i}*1000+82 {i}*1000+100 process=server worker_id=0
+		* B S cb.store_final {i}*1000+300 {i}*1000+900 process=server`,
+	"split": `
+		* E - llm_request {i}*1000 {i}*1000+400 process=engine trace=1
+		* Q - cb.request {i}*1000+2 {i}*1000+390 process=sched trace=2
+		* H Q cb.schedule {i}*1000+5 {i}*1000+70 process=sched trace=2
+		* K H cb.lookup.rpc {i}*1000+10 {i}*1000+60 process=sched trace=2
+		* S - cb.request {i}*1000+11 {end} process=server trace=3
+		* V S cb.lookup {i}*1000+12 {i}*1000+50 process=server trace=3
+		* X - cb.execute {i}*1000+80 {i}*1000+380 process=w0 worker_id=0 trace=4
+		* P X cb.start_load_kv {i}*1000+81 {i}*1000+101 process=w0 worker_id=0 trace=4
+		* R - cb.retrieve {i}*1000+82 {i}*1000+100 process=server worker_id=0 trace=5
+		* T E request {i}*1000+12 {end} process=server trace=1`,
+	"siblings": `
+		* E - llm_request {i}*1000 {i}*1000+400 process=engine trace=1
+		* Q E cb.request {i}*1000+2 {i}*1000+390 process=sched trace=1
+		* K Q cb.lookup.rpc {i}*1000+10 {i}*1000+60 process=sched trace=1
+		* S Q cb.request {i}*1000+11 {end} process=server trace=1
+		* V Q cb.lookup {i}*1000+12 {i}*1000+50 process=server trace=1
+		* P Q cb.start_load_kv {i}*1000+81 {i}*1000+101 process=w0 worker_id=0 trace=1
+		* R Q cb.retrieve {i}*1000+82 {i}*1000+100 process=server worker_id=0 trace=1`,
+	"the standard path": `
+		* E - llm_request {i}*1000 {i}*1000+400 process=engine trace=1
+		* T E request {i}*1000+12 {end} process=server trace=1
+		* L T mp.lookup_prefetch {i}*1000+13 {i}*1000+50 process=server trace=1
+		* R T mp.retrieve {i}*1000+82 {i}*1000+100 process=server trace=1
+		* B T mp.store {i}*1000+300 {i}*1000+900 process=server trace=1`,
+	"profile": `
+		* E - llm_request {i}*1000 {i}*1000+400 process=engine trace=1
+		* H - sched.gnnmt {i}*1000+5 {i}*1000+70 process=f line pid=9
+		* K - gnnmt.cb_unified_submit {i}*1000+10 {i}*1000+60 process=f line pid=9
+		* S - cb.request {i}*1000+11 {end} process=server trace=3
+		* V S cb.lookup {i}*1000+12 {i}*1000+50 process=server trace=3
+		* P - slk.load {i}*1000+81 {i}*1000+101 process=g line pid=10 worker_id=0
+		* R - cb.retrieve {i}*1000+82 {i}*1000+100 process=server worker_id=0 trace=5`,
+	"spans and lines": `
+		* E - llm_request {i}*1000 {i}*1000+400 process=engine trace=1
+		* Q E cb.request {i}*1000+2 {i}*1000+390 process=sched pid=9 trace=1
+		* K Q cb.lookup.rpc {i}*1000+10 {i}*1000+60 process=sched pid=9 trace=1
+		* J - gnnmt.cb_unified_submit {i}*1000+10 {i}*1000+60 process=f line pid=9
+		* S Q cb.request {i}*1000+11 {end} process=server trace=1
+		* V K cb.lookup {i}*1000+12 {i}*1000+50 process=server trace=1
+		* P - cb.start_load_kv {i}*1000+81 {i}*1000+101 process=w0 pid=10 worker_id=0 trace=4
+		* O - slk.load {i}*1000+81 {i}*1000+101 process=g line pid=10 worker_id=0
+		* R - cb.retrieve {i}*1000+82 {i}*1000+100 process=server worker_id=0 trace=5`,
+}
+
 // Issue 2: on equal clocks every correction is zero, although the server's own roots close early or long after the caller has its answer: such an END
 // is REQUEST_END and proves nothing (R5.1).
 func TestLateRoots(t *testing.T) {
-	for _, end := range []string{"{i}*1000+45", "{i}*1000+5000", "{i}*1000+60"} {
-		c := captureOf(t, ms, 60, `
-			* E - llm_request {i}*1000 {i}*1000+400 process=engine trace=1
-			* Q E cb.request {i}*1000+2 {i}*1000+390 process=sched trace=1
-			* K Q cb.lookup.rpc {i}*1000+10 {i}*1000+60 process=sched trace=1
-			* S Q cb.request {i}*1000+11 `+end+` process=server trace=1
-			* V K cb.lookup {i}*1000+12 {i}*1000+50 process=server trace=1
-			* T E request {i}*1000+12 `+end+` process=server trace=1`)
-		tab := c.table()
-		if len(tab.Disagreeing()) != 0 || len(tab.Clocks()) < 3 {
-			t.Errorf("to %s: %d processes disagree, %d rows", end, len(tab.Disagreeing()), len(tab.Clocks()))
-		}
-		for _, row := range tab.Clocks() {
-			zero := row.Basis == BasisZero && row.Offset == model.Some(0)
-			if oneSided := row.Basis == BasisNone && !row.Offset.OK; !zero && !oneSided || row.Disagreeing != 0 {
-				t.Errorf("to %s: %s against %s: %+v", end, c.dict.Proc(row.Process).Name, c.dict.Proc(row.Reference).Name, row)
+	measured := map[string][]string{ // what must be known
+		"unified": {"server sched", "server w0", "sched engine", "w0 sched"}, "split": {"server sched", "server w0", "sched engine"}, "siblings": {"server sched", "server w0", "sched engine"},
+		"the standard path": nil, "profile": {"server /f"}, "spans and lines": {"server sched", "server w0", "sched engine"},
+	}
+	for shape, rows := range equal {
+		for _, end := range []string{"{i}*1000+45", "{i}*1000+60", "{i}*1000+700", "{i}*1000+5000"} {
+			c := captureOf(t, ms, 60, strings.ReplaceAll(rows, "{end}", end))
+			tab := c.table()
+			if len(tab.Disagreeing()) != 0 || len(tab.Clocks()) == 0 {
+				t.Errorf("%s, to %s: %d processes disagree, %d rows", shape, end, len(tab.Disagreeing()), len(tab.Clocks()))
 			}
-		}
-		if row := c.clockOf(tab, "server", "sched"); row.Basis != BasisZero {
-			t.Errorf("to %s: %+v", end, row)
+			for _, row := range tab.Clocks() {
+				zero := row.Basis == BasisZero && row.Offset == model.Some(0) && row.DriftPPM == 0
+				if oneSided := row.Basis == BasisNone && !row.Offset.OK; !zero && !oneSided || row.Disagreeing != 0 {
+					t.Errorf("%s, to %s: %s against %s: %+v", shape, end, c.dict.Proc(row.Process).Name, c.dict.Proc(row.Reference).Name, row)
+				}
+			}
+			for _, two := range measured[shape] {
+				process, reference, _ := strings.Cut(two, " ")
+				if row := c.clockOf(tab, process, reference); row.Basis != BasisZero {
+					t.Errorf("%s, to %s: %s: %+v", shape, end, two, row)
+				}
+			}
+			for i := range c.dict.NumProcs() { // over routes too
+				for j := range c.dict.NumProcs() {
+					for _, at := range []model.Time{epoch, epoch + 30*sec, epoch + 60*sec} {
+						if shift, _, _ := tab.Shift(model.ProcID(i), model.ProcID(j), at); shift != 0 {
+							t.Errorf("%s, to %s: %s is moved by %v to that of %s", shape, end, c.dict.Proc(model.ProcID(i)).Name, shift, c.dict.Proc(model.ProcID(j)).Name)
+						}
+					}
+				}
+			}
 		}
 	}
 }

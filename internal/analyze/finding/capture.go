@@ -1,17 +1,6 @@
 package finding
 
-// What follows is decided over sums, when nothing more is merged (R2.3).
-
-// A ClockPair counts the clock pairs of one ordered process pair (section 5).
-type ClockPair struct {
-	Pairs, Disagreeing int64
-	StartsOnly         bool // over half of its intervals are empty (R5.2)
-}
-
-// ClocksDisagree decides clock_disagreement for a process pair.
-func ClocksDisagree(p ClockPair) bool {
-	return p.StartsOnly || p.Disagreeing*100 > p.Pairs*disagreePercent
-}
+// What follows is decided over sums, when nothing more is merged (R2.3). Which clocks disagree, the survey says (package clock).
 
 // A DualStage counts the sightings of one stage over the requests that have it as spans and as profile lines: Fewer sums the smaller of
 // both per request, Paired those that are one.

@@ -185,6 +185,7 @@ func TestDetect(t *testing.T) {
 		{"waits as long as it loads", "cb.request sched 0ms 90ms\n cb.lookup server 1ms 2ms\n cb.start_load_kv worker0 10ms 40ms worker_id=0\n  cb.retrieve server 20ms 30ms worker_id=0", ""},
 		{"waits longer than it loads", "cb.request sched 0ms 90ms\n cb.lookup server 1ms 2ms\n cb.start_load_kv worker0 10ms 40ms worker_id=0\n  cb.retrieve server 20ms 29999999ns worker_id=0", "device_wait"},
 		{"waits a millisecond", "cb.request sched 0ms 90ms\n cb.lookup server 1ms 2ms\n cb.start_load_kv worker0 10ms 40ms worker_id=0\n  cb.retrieve server 11ms 11001us worker_id=0", ""},
+		{"waits a tick more", "cb.request sched 0ms 90ms\n cb.lookup server 1ms 2ms\n cb.start_load_kv worker0 10ms 40ms worker_id=0\n  cb.retrieve server 11000001ns 11001us worker_id=0", "device_wait"},
 		{"loads after the call", "cb.request sched 0ms 90ms\n cb.lookup server 1ms 2ms\n cb.start_load_kv worker0 10ms 40ms worker_id=0\n  cb.retrieve server 39ms 41ms worker_id=0", ""},
 
 		{"tail", "request server 1ms 2ms\n mp.store server 1500us 3ms", ""},

@@ -30,12 +30,12 @@ func (d *Detector) further() {
 		}
 	}
 	if len(sp.Lookups) > 0 {
-		if o := d.overlap(); o.saved > overlapAtLeast {
+		if o := d.overlap(); min(o.before-o.doubt, o.took) > overlapAtLeast {
 			d.see(LookupCouldOverlapQueue, o.lookup)
 		}
 	}
 	for i := range sp.Loads.Passes {
-		if wait, s := deviceWait(sp.Loads.Passes[i].Span); s != nil && wait > max(s.Dur(), deviceWaitAtLeast) {
+		if wait, s := d.deviceWait(sp.Loads.Passes[i].Span); s != nil && wait > max(s.Dur(), deviceWaitAtLeast) {
 			d.see(DeviceWait, s)
 		}
 	}
@@ -104,6 +104,7 @@ func starved(l *split.Lookup) bool {
 type overlap struct {
 	lookup              *model.Span
 	before, took, saved time.Duration
+	doubt               time.Duration // how far before may be wrong
 }
 
 // overlap compares the first lookup with the time in queue of the llm_request. It must lie inside, as it does on a common clock.
@@ -118,14 +119,15 @@ func (d *Detector) overlap() (o overlap) {
 			continue
 		}
 		o.before, o.took = o.lookup.Start.Sub(s.Start), o.lookup.Dur()
-		o.saved = min(o.before, o.took)
+		o.saved, o.doubt = min(o.before, o.took), d.doubt(s, o.lookup)
 		return o
 	}
 	return o
 }
 
-// deviceWait is how long after the start of a call its first retrieve began; the retrieve is nil where there is none inside the call.
-func deviceWait(call *model.Span) (time.Duration, *model.Span) {
+// deviceWait is how long at least, as the clocks are known, its first retrieve began after the start of a call; the retrieve is nil where there is
+// none inside the call.
+func (d *Detector) deviceWait(call *model.Span) (time.Duration, *model.Span) {
 	if call.Stage != model.StageStartLoadKV {
 		return 0, nil
 	}
@@ -134,7 +136,7 @@ func deviceWait(call *model.Span) (time.Duration, *model.Span) {
 			if k.Start < call.Start || k.End > call.End {
 				return 0, nil
 			}
-			return k.Start.Sub(call.Start), k
+			return k.Start.Sub(call.Start) - d.doubt(call, k), k
 		}
 	}
 	return 0, nil
@@ -169,17 +171,17 @@ func sayStarved(d *Detector, spans []*model.Span) string {
 
 func sayOverlap(d *Detector, spans []*model.Span) string {
 	o := d.overlap()
-	return fmt.Sprintf("The lookup began %s after the request arrived and took %s: up to %s less in queue had it begun at once (inferred).", length(o.before), length(o.took), length(o.saved))
+	return fmt.Sprintf("The lookup began %s after the request arrived and took %s: up to %s less in queue had it begun at once (inferred).", within(o.before, o.doubt), length(o.took), length(o.saved))
 }
 
 func sayDeviceWait(d *Detector, spans []*model.Span) string {
-	longest, took := time.Duration(0), time.Duration(0)
+	longest, took, doubt := time.Duration(0), time.Duration(0), time.Duration(0)
 	for _, s := range spans {
 		if wait := s.Start.Sub(s.Parent.Start); wait > longest {
-			longest, took = wait, s.Dur()
+			longest, took, doubt = wait, s.Dur(), d.doubt(s, s.Parent)
 		}
 	}
-	return fmt.Sprintf("A load began %s after its call and took %s (inferred).", length(longest), length(took))
+	return fmt.Sprintf("A load began %s after its call and took %s (inferred).", within(longest, doubt), length(took))
 }
 
 func sayLeak(d *Detector, spans []*model.Span) string {

@@ -30,6 +30,22 @@ func length(d time.Duration) string {
 	return strconv.FormatInt(int64(d), 10) + " ns"
 }
 
+// within is a length that may be wrong: "16 ms ± 3 ms" (R5.8).
+func within(d, doubt time.Duration) string {
+	if doubt == 0 {
+		return length(d)
+	}
+	return length(d) + " ± " + length(doubt)
+}
+
+// doubt is how far the times of two spans may be wrong against each other; 0 where nobody knows.
+func (d *Detector) doubt(s, o *model.Span) time.Duration {
+	if u, ok := d.req.UncertaintyBetween(s, o); ok {
+		return u
+	}
+	return 0
+}
+
 // most is the largest number that spans give under any of the keys.
 func most(spans []*model.Span, keys ...model.AttrKey) int64 {
 	n := int64(0)
@@ -167,7 +183,8 @@ func sayLatePoll(d *Detector, spans []*model.Span) string {
 	sp := d.in.Split
 	for i := range sp.Lookups {
 		if l := &sp.Lookups[i]; late(l) {
-			s := fmt.Sprintf("The answer waited %s for the last poll, where %s is usual between polls", length(time.Duration(l.Overshoot.V)), length(time.Duration(l.PollInterval.V)))
+			s := fmt.Sprintf("The answer waited %s for the last poll, where %s is usual between polls",
+				within(time.Duration(l.Overshoot.V), time.Duration(l.Uncertainty.V)), length(time.Duration(l.PollInterval.V)))
 			if l.PollsInferred {
 				s += " (inferred, there are no poll lines)"
 			}
@@ -178,11 +195,13 @@ func sayLatePoll(d *Detector, spans []*model.Span) string {
 }
 
 func sayDeadline(d *Detector, spans []*model.Span) string {
-	longest := int64(0)
+	longest, doubt := time.Duration(0), time.Duration(0)
 	for i := range d.in.Split.Loads.Delays {
-		longest = max(longest, d.in.Split.Loads.Delays[i].NS)
+		if delay := &d.in.Split.Loads.Delays[i]; time.Duration(delay.NS) > longest {
+			longest, doubt = time.Duration(delay.NS), d.doubt(delay.Lookup, delay.Retrieve)
+		}
 	}
-	return fmt.Sprintf("The load began %s after the lookup had ended; the deadline is %s.", length(time.Duration(longest)), length(d.in.Deadline))
+	return fmt.Sprintf("The load began %s after the lookup had ended; the deadline is %s.", within(longest, doubt), length(d.in.Deadline))
 }
 
 func sayTail(d *Detector, spans []*model.Span) string {

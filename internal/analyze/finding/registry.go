@@ -64,7 +64,7 @@ const (
 	latePollHalves   = 3  // late_poll: this many halves of the usual interval
 	starvedTimes     = 3  // starved_poller: this many usual intervals without a poll
 	starvedIntervals = 3  // starved_poller: at least this many intervals, so that there is a usual one
-	disagreePercent  = 5  // clock_disagreement: of a process pair's clock pairs
+	disagreePercent  = 5  // clock_disagreement: of a process pair's clock pairs; package clock holds them against it
 	dualPercent      = 90 // dual_mismatch: fewer of the sightings than this pair
 	loadPercent      = 90 // missing_stage: at least this many of the requests with hits have a load
 	maxReason        = 64 // bytes of a reason in a message
@@ -207,10 +207,10 @@ var Registry = [NumFindings]Info{
 		fmt.Sprintf("More than %d × the median poll interval of the request between two polls of a lookup with at least %d intervals; needs poll lines.", starvedTimes, starvedIntervals),
 		"Look at what else the scheduler did then: a poll or a step that blocks its loop.", sayStarved},
 	LookupCouldOverlapQueue: {"lookup_could_overlap_queue", Request, Note, "The lookup began only when the request left the queue, though it could have run while it waited.",
-		fmt.Sprintf("Of the time in queue of an llm_request more than %d ms passed before the first lookup began, which took more than that and ended within it; inferred.", overlapAtLeast/time.Millisecond),
+		fmt.Sprintf("Of the time in queue of an llm_request more than %d ms passed before the first lookup began, which took more than that and ended within it, whatever the clocks leave open; inferred.", overlapAtLeast/time.Millisecond),
 		"Start lookups when requests arrive, if the connector can.", sayOverlap},
 	DeviceWait: {"device_wait", Request, Warning, "A load waited longer for its device than it then took.",
-		fmt.Sprintf("From the start of cb.start_load_kv to the first cb.retrieve inside it more than that lasted and more than %d ms; the call stands for the submit: inferred.", deviceWaitAtLeast/time.Millisecond),
+		fmt.Sprintf("From the start of cb.start_load_kv to the first cb.retrieve inside it more than that lasted and more than %d ms, whatever the clocks leave open; the call stands for the submit: inferred.", deviceWaitAtLeast/time.Millisecond),
 		"Look for other retrieves and stores on that device: they share a stream.", sayDeviceWait},
 	ContextLeak: {"context_leak", Request, Note, "A trace of this request holds unrelated requests too, so it cannot be told from them by its trace.",
 		fmt.Sprintf("A trace with spans of %d requests or more whose ids have nothing to do with each other: neither choices nor prompts of one call, nor retries under one external id; inferred, for a client may do so on purpose.", model.UnrelatedAtLeast),

@@ -18,7 +18,8 @@ type Why struct {
 	Steps                     []Step    // in the order of the tree
 }
 
-// A Part is a number of tokens and what became of them. Below 0 where a request's own numbers do not add up (finding hit_identity_broken).
+// A Part is a number of tokens and what became of them. Below 0 where a request's own numbers do not add up (finding hit_identity_broken), or say
+// that more was found than was asked for.
 type Part struct {
 	Name   string
 	Tokens int64
@@ -31,6 +32,7 @@ type Step struct {
 	StartNS       model.Opt // from the start of the window
 	NS            model.Opt
 	UncertaintyNS model.Opt // how far NS may be wrong, where it compares two clocks
+	StartDoubtNS  model.Opt // how far StartNS may be wrong; unknown where the clocks were never compared (R5.8)
 	Says          []Said
 }
 
@@ -104,6 +106,9 @@ func (b *builder) asked() (parts []Part) {
 	case sum > h.Hit.V:
 		parts = append(parts, Part{"counted twice", h.Hit.V - sum})
 	}
+	if h.Hit.V > h.Requested.V {
+		return append(parts, Part{"not asked for", h.Requested.V - h.Hit.V})
+	}
 	return append(parts, Part{"not found", h.Requested.V - h.Hit.V})
 }
 
@@ -123,7 +128,7 @@ func (b *builder) steps() (steps []Step) {
 		i := slices.IndexFunc(b.Split.Lookups, func(l split.Lookup) bool { return l.Span == s && l.Submit.OK })
 		if i >= 0 {
 			l := &b.Split.Lookups[i]
-			steps = append(steps, Step{Depth: depth, Name: "submit", StartNS: model.Some(int64(s.Start - b.start)), NS: l.Submit, UncertaintyNS: l.Uncertainty})
+			steps = append(steps, Step{Depth: depth, Name: "submit", StartNS: model.Some(int64(s.Start - b.start)), StartDoubtNS: b.doubt(s), NS: l.Submit, UncertaintyNS: l.Uncertainty})
 		}
 		for _, k := range s.Kids {
 			visit(k, level+1, depth)
@@ -140,7 +145,7 @@ func (b *builder) steps() (steps []Step) {
 func (b *builder) step(s *model.Span, depth int, keys []model.AttrKey) Step {
 	out := Step{Depth: depth, Name: b.dict.Str(s.StageKey)}
 	if !s.Has(model.FlagUntimed) {
-		out.StartNS = model.Some(int64(s.Start - b.start))
+		out.StartNS, out.StartDoubtNS = model.Some(int64(s.Start-b.start)), b.doubt(s)
 		if !s.Has(model.FlagOpen) {
 			out.NS = model.Some(int64(s.Dur()))
 		}

@@ -48,6 +48,30 @@ func TestWhy(t *testing.T) {
 		{"a total alone", "cb.request server 0ms 90ms requested_tokens=1024 hit_tokens=768\n cb.lookup server 1ms 9ms", "1024 = 768 found + 256 not found; ?"},
 		{"a miss", "cb.request server 0ms 90ms requested_tokens=1024 hit_tokens=0 prefix_hit_tokens=0 non_prefix_hit_tokens=0\n cb.lookup server 1ms 9ms",
 			"1024 = 0 prefix + 0 segmented prefix + 0 non-prefix + 1024 not found; 0 = 0 written + 0 dropped + 0 not loaded"},
+		{"more than was asked for", "cb.request server 0ms 90ms requested_tokens=1024 hit_tokens=1280 prefix_hit_tokens=1280 non_prefix_hit_tokens=0\n cb.lookup server 1ms 9ms",
+			"1024 = 1280 prefix + 0 segmented prefix + 0 non-prefix + -256 not asked for; ?"},
+		{"everything", "cb.request server 0ms 90ms requested_tokens=1024 hit_tokens=1024 prefix_hit_tokens=1024 non_prefix_hit_tokens=0\n cb.lookup server 1ms 9ms\n cb.retrieve server 10ms 20ms worker_id=0\n  cb.scatter server 11ms 19ms scattered_tokens=1024 worker_id=0",
+			"1024 = 1024 prefix + 0 segmented prefix + 0 non-prefix + 0 not found; 1024 = 1024 written + 0 dropped + 0 not loaded"},
+		{"asked for nothing", "cb.request server 0ms 90ms requested_tokens=0 hit_tokens=0\n cb.lookup server 1ms 9ms", "0 = 0 found + 0 not found; 0 = 0 written + 0 dropped + 0 not loaded"},
+		{"found, not said of what", "cb.request server 0ms 90ms hit_tokens=512\n cb.lookup server 1ms 9ms requested_tokens=1024 hit_tokens=768\n cb.retrieve server 10ms 20ms worker_id=0\n  cb.scatter server 11ms 19ms scattered_tokens=512 worker_id=0",
+			"1024 = 768 found + 256 not found; 768 = 512 written + 0 dropped + 256 not loaded"},
+		// Two passes wrote 1,536 tokens for 1,024: what counts is what is there.
+		{"written twice", "cb.request sched 0ms 900ms requested_tokens=1024 hit_tokens=1024 prefix_hit_tokens=1024 non_prefix_hit_tokens=0\n cb.lookup server 1ms 9ms\n" +
+			" cb.start_load_kv w0 10ms 40ms worker_id=0\n  cb.retrieve server 11ms 39ms worker_id=0\n   cb.scatter server 12ms 38ms scattered_tokens=512 worker_id=0\n" +
+			" cb.start_load_kv w0 50ms 90ms worker_id=0\n  cb.retrieve server 51ms 89ms worker_id=0\n   cb.scatter server 52ms 88ms scattered_tokens=1024 worker_id=0",
+			"1024 = 1024 prefix + 0 segmented prefix + 0 non-prefix + 0 not found; 1024 = 1024 written + 0 dropped + 0 not loaded"},
+		// Looked up again after the load: the last attempt counts, which loaded a half.
+		{"looked up again", "cb.request sched 0ms 900ms requested_tokens=1024 hit_tokens=512 prefix_hit_tokens=256 non_prefix_hit_tokens=256\n cb.lookup server 1ms 9ms\n" +
+			" cb.start_load_kv w0 10ms 40ms worker_id=0\n  cb.retrieve server 11ms 39ms worker_id=0\n   cb.scatter server 12ms 38ms scattered_tokens=512 worker_id=0\n cb.lookup server 45ms 48ms\n" +
+			" cb.start_load_kv w0 50ms 90ms worker_id=0\n  cb.retrieve server 51ms 89ms worker_id=0\n   cb.scatter server 52ms 88ms scattered_tokens=256 worker_id=0",
+			"1024 = 256 prefix + 0 segmented prefix + 256 non-prefix + 512 not found; 512 = 256 written + 0 dropped + 256 not loaded"},
+		{"a first pass without work", "cb.request sched 0ms 900ms requested_tokens=1024 hit_tokens=512 prefix_hit_tokens=512 non_prefix_hit_tokens=0\n cb.lookup server 1ms 9ms\n" +
+			" cb.start_load_kv w0 10ms 12ms worker_id=0\n cb.start_load_kv w0 50ms 90ms worker_id=0\n  cb.retrieve server 51ms 89ms worker_id=0\n   cb.scatter server 52ms 88ms scattered_tokens=512 worker_id=0",
+			"1024 = 512 prefix + 0 segmented prefix + 0 non-prefix + 512 not found; 512 = 512 written + 0 dropped + 0 not loaded"},
+		{"more dropped than is missing", "cb.request server 0ms 90ms requested_tokens=1024 hit_tokens=512\n cb.lookup server 1ms 9ms\n cb.retrieve server 10ms 20ms worker_id=0\n  cb.scatter server 11ms 19ms scattered_tokens=500 dropped=3 worker_id=0",
+			"1024 = 512 found + 512 not found; 512 = 500 written + 12 dropped + 0 not loaded"},
+		{"numbers as no server writes them", "cb.request server 0ms 90ms requested_tokens=-5 hit_tokens=-7 prefix_hit_tokens=-9 non_prefix_hit_tokens=1\n cb.lookup server 1ms 9ms\n cb.retrieve server 10ms 20ms worker_id=0\n  cb.scatter server 11ms 19ms scattered_tokens=-20 dropped=-1 worker_id=0",
+			"-5 = -9 prefix + 0 segmented prefix + 1 non-prefix + 1 found, nobody says how + 2 not found; -7 = -7 written + 0 dropped + 0 not loaded"},
 		{"nothing was said", "cb.request server 0ms 90ms\n cb.lookup server 1ms 9ms", "?; ?"},
 	} {
 		if got := analysedWhy(t, c.text).text(); got != c.want {

@@ -33,7 +33,7 @@ type Row struct {
 	HitClass    string         `json:"hit_class" enum:"miss|partial|full|none"`
 	Model       string         `json:"model" doc:"unknown where nothing names it"`
 	Instance    string         `json:"instance,omitempty" doc:"the process of the cache server, else of the root"`
-	TopStage    string         `json:"top_stage" doc:"the stage with the most time on the critical path"`
+	TopStage    string         `json:"top_stage" doc:"the stage with the most time on the path to the first token; where that is not known, on the path below the root"`
 	Verdict     string         `json:"verdict" enum:"none|partial_then_full|noop_then_full|repeat|many|double_unknown" doc:"on its loads"`
 	Findings    []string       `json:"findings" doc:"codes, errors first"`
 }

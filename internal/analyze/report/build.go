@@ -85,7 +85,7 @@ func (a *Aggregate) Document(c *Capture) *Document {
 		Latency:  t.latency.document(m), TTFT: t.ttft.document(m), Queue: t.queue.document(m), DecodePerToken: t.perToken.document(m),
 		SLO: t.sloResults(), Lookup: t.lookup.document(m), Hits: t.hits.document(), Groups: []Group{},
 		DoubleStartLoadKV: t.doubleLoadResults(), Blend: t.blend.document(m), Transfers: t.transfers.document(m),
-		Failed:   Failed{t.failures.retrieve, t.failures.status, t.failures.aborted, countsOf(&t.failures.reasons), t.failures.requests},
+		Failed:   Failed{t.failures.retrieve, t.failures.status, t.failures.aborted, countsOf(&t.failures.reasons), t.failures.requests, []string{}},
 		Findings: t.findingResults(c, d), Slowest: t.slowestResults(d), Quality: a.quality(c),
 		Confidence: t.intervals(), Models: a.table.models(),
 	}
@@ -97,6 +97,7 @@ func (a *Aggregate) Document(c *Capture) *Document {
 		doc.Groups = append(doc.Groups, t.groupings[i].document(m)...)
 	}
 	doc.Load, doc.Buckets = t.load(c)
+	doc.fromTable(&a.table, d.All)
 	return doc
 }
 

@@ -68,6 +68,13 @@ func (c *Capture) Merge(o *Capture) {
 	c.Clock = slices.Concat(c.Clock, o.Clock)
 	slices.SortFunc(c.Clock, compareClocks)
 	c.Clock = slices.Compact(c.Clock)
+	compared := map[string]bool{}
+	for i := range c.Clock {
+		if k := &c.Clock[i]; k.Reference != "" {
+			compared[k.Process], compared[k.Reference] = true, true
+		}
+	}
+	c.Clock = slices.DeleteFunc(c.Clock, func(k Clock) bool { return k.Reference == "" && compared[k.Process] }) // a pair of them was in another part
 	c.Disagreeing = slices.Concat(c.Disagreeing, o.Disagreeing)
 	slices.Sort(c.Disagreeing)
 	c.Disagreeing = slices.Compact(c.Disagreeing)

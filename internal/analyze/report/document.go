@@ -36,6 +36,7 @@ type Document struct {
 	Buckets           []BucketResult     `json:"buckets" doc:"requests by start of their window; stretches without requests are left out"`
 	Confidence        []Interval         `json:"confidence" doc:"where percentiles of ttft and latency lie with 95 % confidence"`
 	Models            map[string]float64 `json:"models" doc:"share of the requests by model; of more than 30,000 requests estimated from a sample"`
+	CacheWorth        *CacheWorth        `json:"cache_worth" doc:"what the cache took of the time and what it saved; null where that cannot be told"`
 }
 
 // An Input is a file that was read.
@@ -59,7 +60,7 @@ type Window struct {
 // A Clock is what must be added to instants of a process to read them on the clock of a reference.
 type Clock struct {
 	Process       string         `json:"process"`
-	Reference     string         `json:"reference"`
+	Reference     string         `json:"reference,omitempty" doc:"absent for a process whose clock nothing in the capture compares with another"`
 	OffsetNS      model.Opt      `json:"offset_ns" doc:"at the middle of the capture"`
 	UncertaintyNS model.Opt      `json:"uncertainty_ns" doc:"how far the offset may be wrong"`
 	DriftPPM      model.OptFloat `json:"drift_ppm"`
@@ -67,6 +68,13 @@ type Clock struct {
 	Disagreeing   int64          `json:"disagreeing" doc:"pairs that contradict the estimate"`
 	Basis         string         `json:"basis" enum:"pairs|zero|starts|route|none"`
 }
+
+// PairsNeeded is how many pairs an estimate takes (R5.4).
+const PairsNeeded = 5
+
+// OneSided reports whether a clock is unknown although there are pairs enough: they only say that it is not behind, or not ahead, by more than
+// some amount, as starts of server roots do (R5.1).
+func (c *Clock) OneSided() bool { return c.Basis == "none" && !c.OffsetNS.OK && c.Pairs >= PairsNeeded }
 
 // Requests counts requests.
 type Requests struct {
@@ -124,6 +132,7 @@ type Stage struct {
 	CriticalNS    int64          `json:"critical_ns" doc:"on the critical path"`
 	CriticalShare model.OptFloat `json:"critical_share" doc:"of the windows of the requests in latency"`
 	DragNS        int64          `json:"drag_ns" doc:"critical time in which nothing else was running: what would be saved at most"`
+	Longest       string         `json:"longest,omitempty" doc:"the request in which it took longest, all its spans together, for stages of the vocabulary; of more than 30,000 requests one of a sample"`
 }
 
 // A StageTime is the time of a stage on a path.
@@ -134,6 +143,8 @@ type StageTime struct {
 	DragNS int64          `json:"drag_ns" doc:"what would be saved at most"`
 
 	UncertaintyNS model.Opt `json:"uncertainty_ns,omitzero" doc:"of one request: how far ns may be wrong, where it compares the clocks of processes that are known against each other"`
+
+	Rank model.OptFloat `json:"rank,omitzero" doc:"of inspect --against: share of those requests that spent as long or less in it on their path, 0 included"`
 }
 
 // A BoundTime is the time on a path that one thing limits.
@@ -286,6 +297,7 @@ type Failed struct {
 	Aborted     int64            `json:"aborted" doc:"the cache served a request that the engine never finished"`
 	ByReason    map[string]int64 `json:"by_reason"`
 	Requests    int64            `json:"requests" doc:"with any of the three, once"`
+	Exemplars   []string         `json:"exemplars" doc:"the longest, at most 20; of more than 30,000 requests those of a sample"`
 }
 
 // Load is how much was going on.
@@ -315,7 +327,7 @@ type SlowRequest struct {
 	ID         string    `json:"id"`
 	DurationNS int64     `json:"duration_ns"`
 	TTFTNS     model.Opt `json:"ttft_ns"`
-	TopStage   string    `json:"top_stage" doc:"the stage with the most critical time"`
+	TopStage   string    `json:"top_stage" doc:"the stage with the most time on the path to the first token; where that is not known, on the path below the root"`
 }
 
 // Quality is what was odd about the input.

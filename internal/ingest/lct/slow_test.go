@@ -13,7 +13,10 @@ import (
 
 type slowMap []slowPair
 
-type slowPair struct{ key, value any }
+type slowPair struct {
+	key, value any
+	raw        string // both as they are written: what is unknown of a key tells keys apart by its bytes
+}
 
 type slowExt struct{}
 
@@ -57,12 +60,14 @@ func slowValue(b []byte) (v any, rest []byte, ok bool) {
 		out := slowMap{}
 		for range n {
 			var p slowPair
+			from := b
 			if p.key, b, ok = slowValue(b); !ok {
 				return nil, nil, false
 			}
 			if p.value, b, ok = slowValue(b); !ok {
 				return nil, nil, false
 			}
+			p.raw = string(from[:len(from)-len(b)])
 			out = append(out, p)
 		}
 		return out, b, true
@@ -239,7 +244,7 @@ func slowIdentity(m slowMap) string {
 				continue
 			}
 		}
-		more = append(more, fmt.Sprintf("%v=%v", p.key, p.value))
+		more = append(more, p.raw)
 	}
 	sort.Strings(more)
 	return fmt.Sprintf("%q %q %d %d %q %q", chunk, model, rank, group, salt, more)
@@ -262,7 +267,7 @@ func slowEventKey(m slowMap) string {
 			if err != nil {
 				raw = []byte(digits)
 			}
-			p = slowPair{"chunk_hash", raw}
+			p = slowPair{key: "chunk_hash", value: raw}
 		}
 		out = append(out, p)
 	}

@@ -1,0 +1,63 @@
+package analyze
+
+import (
+	"testing"
+
+	"github.com/cbtrace/cbtrace/internal/analyze/report"
+)
+
+// The top stage says why a request took its time: decoding, which is most of nearly every window, and the root's own time say nothing.
+func TestTopStage(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"most of the time to the first token", `
+r
+  llm_request engine 0 1000 gen_ai.latency.time_to_first_token=0.1 gen_ai.request.id=r
+    cb.request scheduler 5 95
+      cb.schedule scheduler 5 65
+        cb.lookup.rpc scheduler 5 45
+      cb.execute worker 65 95
+        cb.model_forward worker 65 95`, "cb.lookup.rpc"},
+		{"the engine itself, where it held most of that", `
+r
+  llm_request engine 0 1000 gen_ai.latency.time_to_first_token=0.1 gen_ai.request.id=r
+    cb.request scheduler 80 95
+      cb.execute worker 80 95
+        cb.model_forward worker 80 95`, "llm_request"},
+		{"without a first token the most below the root", `
+r
+  llm_request engine 0 1000 gen_ai.request.id=r
+    cb.request scheduler 5 95
+      cb.execute worker 65 95
+        cb.model_forward worker 65 95`, "cb.request"},
+		{"the root alone", `
+r
+  llm_request engine 0 1000 gen_ai.request.id=r`, "llm_request"},
+	} {
+		d := reported(t, scenario(t, c.text))
+		if len(d.Slowest) != 1 {
+			t.Fatalf("%s: %d requests", c.name, len(d.Slowest))
+		}
+		is(t, c.name, d.Slowest[0].TopStage, c.want)
+	}
+}
+
+// R5.8: a process that no pair of spans compares with another is named; where there is one clock nothing is.
+func TestLoneClocks(t *testing.T) {
+	clocks := func(text string) (out []report.Clock) { return reported(t, scenario(t, text)).Clock }
+	got := clocks(`
+r
+  cb.request scheduler 0 90
+    cb.lookup.rpc scheduler 5 45
+      cb.lookup server 10 40
+q
+  mp.store other 0 10`)
+	is(t, "clocks", got, []report.Clock{{Process: "other", Basis: "none"}, {Process: "server", Reference: "scheduler", Pairs: 1, Basis: "none"}})
+	is(t, "one clock", clocks(`
+r
+  cb.request scheduler 0 90`), []report.Clock{})
+	is(t, "two apart", clocks(`
+r
+  cb.request a 0 90
+q
+  cb.request b 0 90`), []report.Clock{{Process: "a", Basis: "none"}, {Process: "b", Basis: "none"}})
+}

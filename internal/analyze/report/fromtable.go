@@ -1,0 +1,70 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/cbtrace/cbtrace/internal/analyze/finding"
+	"github.com/cbtrace/cbtrace/internal/model"
+)
+
+// fromTable fills in what single requests tell: which of them failed, which took longest in a stage, what the cache was worth. All requests
+// count, or those with a stage of the vocabulary. Of more requests than the table holds it is a uniform sample that tells (R8.4).
+func (d *Document) fromTable(t *Table, all bool) {
+	type stageOf struct{ stage, owner string }
+	took, ids := map[stageOf]int64{}, map[stageOf]string{}
+	var failed []*Digest
+	requests := func(yield func(*Digest) bool) {
+		for q := range t.All {
+			if (all || q.Flags&model.RowVocabulary != 0) && !yield(q) {
+				return
+			}
+		}
+	}
+	for q := range requests {
+		if q.failed() {
+			failed = append(failed, q)
+		}
+		for i := range q.Stages {
+			s := &q.Stages[i]
+			key := stageOf{s.Stage.String(), s.Owner.String()}
+			if before, ok := took[key]; s.Counted > 0 && (!ok || s.Total > before || s.Total == before && q.ID < ids[key]) {
+				took[key], ids[key] = s.Total, q.ID
+			}
+		}
+	}
+	for i := range d.Stages {
+		s := &d.Stages[i]
+		if s.MaxNS.V > 0 { // points take no time anywhere
+			s.Longest = ids[stageOf{s.Stage, s.Owner}]
+		}
+	}
+	slices.SortFunc(failed, func(a, b *Digest) int { return cmp.Or(cmp.Compare(b.Window, a.Window), strings.Compare(a.ID, b.ID)) })
+	for _, q := range failed[:min(len(failed), longest)] {
+		d.Failed.Exemplars = append(d.Failed.Exemplars, q.ID)
+	}
+	d.CacheWorth = worth(requests, t.kept.dict.Str)
+}
+
+// failed is R7.11.
+func (d *Digest) failed() bool {
+	return d.Findings.Has(finding.RetrieveFailed) || d.Findings.Has(finding.RequestError) || d.Flags&model.RowAborted != 0
+}
+
+// Outlasting is the background stage whose longest span took longest, where that is longer than 95 % of the requests took in all and ten times
+// its own median: nobody waited for it, but it held something up or got stuck. nil where there is none.
+func (d *Document) Outlasting() (worst *Stage) {
+	if !d.Latency.P95NS.OK {
+		return nil
+	}
+	for i := range d.Stages {
+		s := &d.Stages[i]
+		if s.Class == model.Background.String() && s.MaxNS.V > d.Latency.P95NS.V && s.MaxNS.V > outlastingTimes*s.P50NS.V && (worst == nil || s.MaxNS.V > worst.MaxNS.V) {
+			worst = s
+		}
+	}
+	return worst
+}
+
+const outlastingTimes = 10

@@ -1,0 +1,216 @@
+package model
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+)
+
+// Redacted is what is shown instead of a secret value of n bytes (R3.6).
+func Redacted(n int) string { return "<redacted " + strconv.Itoa(n) + " bytes>" }
+
+// Attributes hold JSON as text (bodies, headers, whole calls), and secret values in it are as secret as those with a key of their own. Such
+// text may be cut off anywhere (exporters limit its length), and may be what Python writes for a dict, so it is not parsed but scanned for
+// keys: a quoted text before a colon.
+
+// deepest is how many layers of text within text are looked into. Deeper ones are not shown where they could hold anything.
+const deepest = 4
+
+// RedactText replaces the values of secret keys in text that holds JSON (R3.6). Text without any is returned as it is.
+func RedactText(text []byte) []byte { return redactText(text, 1) }
+
+func redactText(text []byte, depth int) []byte {
+	if bytes.IndexByte(text, '{') < 0 || bytes.IndexByte(text, ':') < 0 {
+		return text
+	}
+	if depth > deepest {
+		return []byte(Redacted(len(text)))
+	}
+	var out []byte
+	done := 0 // text before it is in out
+	replace := func(from, to int, with []byte) {
+		out = append(append(out, text[done:from]...), with...)
+		done = to
+	}
+	var path [][]byte // keys of the objects that are open
+	var key []byte    // the last one
+	for i := 0; i < len(text); {
+		switch c := text[i]; c {
+		case '{', '[':
+			path = append(path, key)
+			key = nil
+		case '}', ']':
+			if n := len(path); n > 0 {
+				path = path[:n-1]
+			}
+			key = nil
+		case ',':
+			key = nil
+		case '"', '\'':
+			if !opens(text, i) { // an apostrophe, or a mark in what is no JSON
+				break
+			}
+			end := quoted(text, i)
+			inner := text[i+1 : max(i+1, end-1)]
+			colon := skipBlanks(text, end)
+			if colon == len(text) || text[colon] != ':' {
+				if shown := redactInner(inner, depth); shown != nil {
+					replace(i, end, shown)
+				}
+				i = end
+				continue
+			}
+			key = unquote(inner)
+			i = skipBlanks(text, colon+1)
+			if i < len(text) && secretAt(path, key) {
+				to := valueEnd(text, i)
+				n := to - i
+				if c := text[i]; (c == '"' || c == '\'') && n >= 2 && text[to-1] == c {
+					n = len(unquote(text[i+1 : to-1]))
+				}
+				replace(i, to, []byte(strconv.Quote(Redacted(n))))
+				i = to
+			}
+			continue
+		}
+		i++
+	}
+	if out == nil {
+		return text
+	}
+	return append(out, text[done:]...)
+}
+
+// redactInner is the text of a quoted value with its own secrets replaced, quoted; nil where it has none.
+func redactInner(inner []byte, depth int) []byte {
+	if bytes.IndexByte(inner, '{') < 0 {
+		return nil
+	}
+	plain := unquote(inner)
+	shown := redactText(plain, depth+1)
+	if bytes.Equal(shown, plain) {
+		return nil
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(string(shown)) // of text it cannot fail
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+// secretAt reports whether a key is secret, by itself or below the keys of the objects around it: {"gen_ai": {"prompt": …}}.
+func secretAt(path [][]byte, key []byte) bool {
+	if IsSecret(string(key)) {
+		return true
+	}
+	const far, long = 8, 64 // no secret key has more parts, lists counted, or a longer one
+	whole := key
+	for up := len(path) - 1; up >= max(0, len(path)-far) && len(path[up]) <= long; up-- {
+		if len(path[up]) == 0 {
+			continue // of a list
+		}
+		if whole = slices.Concat(path[up], []byte{'.'}, whole); IsSecret(string(whole)) {
+			return true
+		}
+	}
+	return false
+}
+
+// opens reports whether a quote begins quoted text: it follows what a key or a value may follow.
+func opens(text []byte, i int) bool {
+	for i--; i >= 0; i-- {
+		switch text[i] {
+		case ' ', '\t', '\n', '\r':
+		case '{', '[', ',', ':', '(':
+			return true
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// quoted is where the quoted text that begins at i ends; the end of the text where it is cut off.
+func quoted(text []byte, i int) int {
+	for n := i + 1; n < len(text); n++ {
+		switch text[n] {
+		case '\\':
+			n++
+		case text[i]:
+			return n + 1
+		}
+	}
+	return len(text)
+}
+
+func skipBlanks(text []byte, i int) int {
+	for i < len(text) && (text[i] == ' ' || text[i] == '\t' || text[i] == '\n' || text[i] == '\r') {
+		i++
+	}
+	return i
+}
+
+// valueEnd is where the value that begins at i ends.
+func valueEnd(text []byte, i int) int {
+	for depth := 0; i < len(text); {
+		switch text[i] {
+		case '"', '\'':
+			if i = quoted(text, i); depth == 0 {
+				return i
+			}
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth == 0 {
+				return i
+			}
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		case ',':
+			if depth == 0 {
+				return i
+			}
+		}
+		i++
+	}
+	return len(text)
+}
+
+// unquote is what stands between quotes, without its escapes. One that is cut off stays as it is.
+func unquote(s []byte) []byte {
+	if bytes.IndexByte(s, '\\') < 0 {
+		return s
+	}
+	out := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' || i+1 == len(s) {
+			out = append(out, s[i])
+			continue
+		}
+		i++
+		switch s[i] {
+		case 'n':
+			out = append(out, '\n')
+		case 't':
+			out = append(out, '\t')
+		case 'r':
+			out = append(out, '\r')
+		case 'u':
+			if i+4 < len(s) {
+				if r, err := strconv.ParseUint(string(s[i+1:i+5]), 16, 32); err == nil {
+					out = utf8.AppendRune(out, rune(r))
+					i += 4
+					continue
+				}
+			}
+			out = append(out, '\\', 'u')
+		default:
+			out = append(out, s[i])
+		}
+	}
+	return out
+}
