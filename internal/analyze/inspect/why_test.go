@@ -122,7 +122,7 @@ cb.request              sched   0ms 100ms requested_tokens=1024 hit_tokens=512 p
 	}
 	want := `cb.lookup.rpc @2 48 n_polls=4
   submit @2 1 ±1.5
-  cb.lookup @3 42 fingerprint_hits=2 no_gpu_context=false
+  cb.lookup @3 42 fingerprint_hits=2
     cb.sparse_prefetch @4 36 found_keys=2 l2_keys=2
       cb.l2_load @5 35 chunks=2 bytes=1000000
   poll_wait 10 ±1.5
@@ -131,6 +131,24 @@ cb.start_load_kv @62 8 attempt=1 worker=0 tokens=512
     cb.scatter @64 4 scattered_tokens=512 dropped=0`
 	if text := strings.Join(got, "\n"); text != want {
 		t.Errorf("%s\nwant\n%s", text, want)
+	}
+}
+
+// What went wrong is said, what did not is not; a value that is not the one or the other is shown as it is.
+func TestWhySaysWhatWentWrong(t *testing.T) {
+	for text, want := range map[string]string{
+		"no_gpu_context=True":  "[{no_gpu_context true}]",
+		"no_gpu_context=False": "[]",
+		"no_gpu_context=maybe": "[{no_gpu_context maybe}]",
+	} {
+		w := analysedWhy(t, "cb.request server 0ms 90ms\n cb.lookup server 1ms 9ms "+text)
+		if got := fmt.Sprint(w.Steps[0].Says); got != want {
+			t.Errorf("%s: says %s, want %s", text, got, want)
+		}
+	}
+	w := analysedWhy(t, "cb.request server 0ms 90ms\n cb.lookup server 1ms 9ms\n  cb.coordinator_match server 2ms 5ms matches=3 timed_out=True\n  cb.coordinator_match server 6ms 7ms matches=3 timed_out=False")
+	if got := fmt.Sprint(w.Steps[1].Says, w.Steps[2].Says); got != "[{matches 3} {timed_out true}] [{matches 3}]" {
+		t.Errorf("says %s", got)
 	}
 }
 
