@@ -21,6 +21,7 @@ func newInspect(a *app) *cobra.Command {
 	var in captureFlags
 	var out outputFlags
 	var f finder
+	var against []string
 	var showSensitive, unfold, why, joins bool
 	cmd := &cobra.Command{
 		Use:   "inspect [ID] [INPUT…]",
@@ -37,6 +38,8 @@ func newInspect(a *app) *cobra.Command {
   cbtrace inspect chatcmpl-7f3a --why traces/       what the cache found and loaded, as a sum
   cbtrace inspect --explain-join chatcmpl-7f3a traces/
                                                     what it is put together of, and what is not in it
+  cbtrace inspect --slowest --against week.cbr traces/
+                                                    where its times lie among those of a week
   cbtrace inspect chatcmpl-7f3a --format json -     for machines, from standard input`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(cmd, args); err != nil {
@@ -75,6 +78,11 @@ func newInspect(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if len(against) > 0 {
+				if err := a.hold(cmd, &in, c, docs, args, against); err != nil {
+					return err
+				}
+			}
 			if f.used() { // the slowest first
 				slices.SortFunc(docs, func(x, y *inspect.Document) int {
 					return slices.Index(ids, x.Request.ID) - slices.Index(ids, y.Request.ID)
@@ -99,6 +107,9 @@ func newInspect(a *app) *cobra.Command {
 	f.register(cmd)
 	in.register(cmd)
 	out.register(cmd, "table", "json", "jsonl", "csv", "markdown")
+	group(cmd, "Analysis", func(s *pflag.FlagSet) {
+		s.StringArrayVar(&against, "against", nil, "say where its times lie among those of the requests in `INPUT`: a capture, or a saved report; several are added up")
+	})
 	group(cmd, "Output", func(s *pflag.FlagSet) {
 		s.BoolVar(&why, "why", false, "the cache's decision instead: what was asked for, found and loaded as sums, with the time of each step")
 		s.BoolVar(&joins, "explain-join", false, "how it was put together instead, for one that looks incomplete: why its spans are in it, what looks as if it belonged to it and does not, and what would join that")

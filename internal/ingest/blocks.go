@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -11,7 +12,7 @@ import (
 
 const (
 	blockSize = 512 << 10 // bytes of a block, more when a record is larger: what a reader leaves in the cache for the worker
-	maxRecord = 1 << 30   // bytes of one record: a JSON value that cannot be taken apart, a protobuf message
+	maxRecord = 256 << 20 // bytes of one record: a JSON value that cannot be taken apart (the collector's batches are a few MiB)
 )
 
 // A block is a piece of a decompressed input that holds whole records.
@@ -22,8 +23,22 @@ type block struct {
 }
 
 // A cutter gives the blocks of an input, one a call, io.EOF after the last. buf is memory that it may use.
-// After any other error nothing of the input can be read any more.
+// After a *tooLarge it goes on behind what was too large; after any other error nothing of the input can be read any more.
 type cutter func(buf []byte) (block, error)
+
+// A tooLarge is the error of a record that is not read for its size.
+type tooLarge struct {
+	line, offset int64 // where it begins
+	limit        int
+}
+
+func (e *tooLarge) Error() string {
+	size := fmt.Sprintf("%d MiB", e.limit>>20)
+	if e.limit < 1<<20 {
+		size = fmt.Sprintf("%d bytes", e.limit)
+	}
+	return fmt.Sprintf("a JSON value of more than %s at offset %d", size, e.offset)
+}
 
 // fill reads until buf holds want bytes or the input ends. An input that breaks off ends where it breaks; why is kept in *broken.
 func fill(r io.Reader, buf []byte, want int, broken *error) ([]byte, bool) {
@@ -53,6 +68,8 @@ type jsonCutter struct {
 	r      io.Reader
 	broken *error
 	size   int    // of a block
+	limit  int    // of a value; 0: maxRecord
+	begin  int64  // offset of the first byte
 	lines  int64  // in what was read and not yet handed on
 	rest   []byte // read, not yet handed on
 	line   int64  // of the first byte of rest, from 1
@@ -86,9 +103,9 @@ func (c *jsonCutter) try(buf []byte) (b block, done bool, err error) {
 		if !c.eof {
 			buf, c.eof = fill(c, buf, want, c.broken)
 		}
-		if c.offset == 0 && bytes.HasPrefix(buf, bom) {
+		if c.offset == c.begin && bytes.HasPrefix(buf, bom) {
 			buf = buf[:copy(buf, buf[len(bom):])]
-			c.offset = int64(len(bom))
+			c.offset += int64(len(bom))
 		}
 		head := len(c.head)
 		if c.eof {
@@ -112,10 +129,19 @@ func (c *jsonCutter) try(buf []byte) (b block, done bool, err error) {
 		if at := values(buf); at > head { // without newlines between them
 			return c.cut(buf, at, at, 0, nil), true, nil
 		}
-		if want >= maxRecord {
-			return b, false, fmt.Errorf("line %d: a JSON value of more than %d MiB", c.line, maxRecord>>20)
+		if limit := cmp.Or(c.limit, maxRecord); want >= limit {
+			return b, false, c.drop(buf, limit)
 		}
 	}
+}
+
+// drop forgets a value that is too large, of which buf is the beginning, and has what follows dropped up to the next one.
+func (c *jsonCutter) drop(buf []byte, limit int) error {
+	err := &tooLarge{c.line, c.offset, limit}
+	c.pass(0)
+	c.offset += int64(len(buf) - len(c.head))
+	c.head, c.rest, c.lost = c.head[:0], c.rest[:0], true
+	return err
 }
 
 // cut hands buf[:end] on, closed by closers, and keeps buf[next:]; start is where the list in it begins whose elements go on in the next

@@ -42,8 +42,11 @@ var formats = []format{
 	{sniffMessage, cutMessages(field), (*worker).message, false},
 }
 
-// find is the format of an input.
+// find is the format of an input. NUL bytes at its beginning are dropped unless they are the length of a message, of which two are not empty.
 func find(src *source) (*format, verdict) {
+	if n := countNULs(src.head); n >= 8 || n > 0 && !sniffLCT(src).ok && !sniffFramedZstd(src).ok && !sniffBE32(src).ok {
+		src.dropNULs()
+	}
 	for i := range formats {
 		if v := formats[i].sniff(src); v.ok {
 			return &formats[i], v
@@ -58,6 +61,8 @@ func unknown(src *source) error {
 	switch trimmed := bytes.TrimSpace(text); {
 	case src.broken != nil:
 		return src.why()
+	case len(src.head) == 0 && src.nuls > 0:
+		return errors.New("nothing but NUL bytes")
 	case len(src.head) == 0:
 		return errors.New("empty")
 	case len(trimmed) == 0:
@@ -224,13 +229,13 @@ func sniffZstd(frame []byte) verdict {
 }
 
 func cutJSON(src *source) cutter {
-	c := &jsonCutter{r: src.all(), broken: &src.broken, size: src.block, line: 1}
+	c := &jsonCutter{r: src.all(), broken: &src.broken, size: src.block, limit: src.limit, line: 1, begin: src.nuls, offset: src.nuls}
 	return c.next
 }
 
 func cutMessages(frame framing) func(src *source) cutter {
 	return func(src *source) cutter {
-		c := &messageCutter{r: src.all(), frame: frame, broken: &src.broken, size: src.block}
+		c := &messageCutter{r: src.all(), frame: frame, broken: &src.broken, size: src.block, offset: src.nuls}
 		return c.next
 	}
 }

@@ -37,6 +37,7 @@ type Set struct {
 	Inputs []Input
 	stdin  io.Reader
 	block  int // bytes of a block, for tests
+	limit  int // bytes of a JSON value, for tests
 }
 
 // Expand finds the inputs behind the arguments: files, folders and Stdin. Of a folder every file below it is taken, without hidden files and

@@ -48,10 +48,15 @@ const lookAhead = 32 << 20
 // look makes the plan of an input from its first blocks, which the cutter that it returns gives once more.
 func (f *file) look(cut cutter, keys *profile.Keys, buffer func() []byte) cutter {
 	var blocks []block
+	var large []error // of what is passed over
 	var end error
 	held := 0
 	for h := profile.NewHead(keys); ; {
 		b, err := cut(buffer())
+		if _, ok := errors.AsType[*tooLarge](err); ok {
+			large = append(large, err)
+			continue
+		}
 		if err != nil {
 			end = err
 			f.plan = h.Plan()
@@ -65,6 +70,11 @@ func (f *file) look(cut cutter, keys *profile.Keys, buffer func() []byte) cutter
 		}
 	}
 	return func(buf []byte) (block, error) {
+		if len(large) > 0 {
+			err := large[0]
+			large = large[1:]
+			return block{}, err
+		}
 		if len(blocks) > 0 {
 			b := blocks[0]
 			blocks[0] = block{}

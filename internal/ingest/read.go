@@ -172,6 +172,9 @@ func (r *reader) read(f *file) {
 	defer src.close()
 	src.keys = r.keys
 	format, v := find(src)
+	if src.nuls > 0 && len(src.head) > 0 {
+		rep.Note(fmt.Sprintf("%d NUL bytes at its beginning were dropped: it was cut while its writer went on", src.nuls))
+	}
 	if format == nil || v.refused != nil || v.unread != "" {
 		if rep.Bytes = f.in.Size; rep.Bytes < 0 {
 			rep.Bytes = int64(len(src.head))
@@ -200,6 +203,10 @@ func (r *reader) read(f *file) {
 	}
 	for first := true; ; first = false {
 		b, err := cut(r.buffer())
+		if large, ok := errors.AsType[*tooLarge](err); ok {
+			rep.Skip(large.line, large.offset, large)
+			continue
+		}
 		if err != nil {
 			refused := !errors.Is(err, io.EOF)
 			if refused {

@@ -40,7 +40,7 @@ func cutLCT(src *source) cutter {
 	c := lct.NewCutter(func(buf []byte, want int) ([]byte, bool) { return fill(r, buf, want, &src.broken) }, src.block)
 	return func(buf []byte) (block, error) {
 		data, offset, err := c.Next(buf)
-		return block{data: data, offset: offset}, err
+		return block{data: data, offset: src.nuls + offset}, err
 	}
 }
 

@@ -30,10 +30,12 @@ type source struct {
 	r      io.Reader     // the rest, after head
 	head   []byte        // the first bytes of the content
 	whole  bool          // head is all of it
+	nuls   int64         // NUL bytes before head, which were dropped
 	suffix string        // +gzip, +zstd
 	size   int64         // of the file, -1 when unknown
 	plain  bool          // nothing was taken off: offsets are those of the file
 	block  int           // bytes of a block
+	limit  int           // bytes of a JSON value, 0: maxRecord
 	broken error         // why it broke off
 	keys   *profile.Keys // of profile lines; nil: as assumed
 
@@ -60,7 +62,7 @@ func (c counter) Read(p []byte) (int, error) {
 
 // open opens an input and takes its compressions off. n counts the bytes that are read of the file.
 func (s *Set) open(in *Input, n *int64, total *atomic.Int64) (*source, error) {
-	src := &source{size: in.Size, plain: true, block: cmp.Or(s.block, blockSize)}
+	src := &source{size: in.Size, plain: true, block: cmp.Or(s.block, blockSize), limit: s.limit}
 	var r io.Reader
 	switch {
 	case in.Err != nil:
@@ -103,6 +105,40 @@ func (src *source) close() {
 func (src *source) peek() {
 	src.head, src.whole = fill(src.r, nil, sniffSize, &src.broken)
 }
+
+// dropNULs drops the NUL bytes at the beginning: a file that was cut to nothing while its writer went on writing where it was has a hole there, of any
+// size (logrotate's copytruncate).
+func (src *source) dropNULs() {
+	n := 0
+	for {
+		n += countNULs(src.head[n:])
+		if n < len(src.head) || src.whole {
+			break
+		}
+		src.nuls += int64(n)
+		n = 0
+		src.head, src.whole = fill(src.r, src.head[:0], sniffSize, &src.broken)
+	}
+	src.nuls += int64(n)
+	src.head = append(src.head[:0], src.head[n:]...)
+	if !src.whole {
+		src.head, src.whole = fill(src.r, src.head, sniffSize, &src.broken)
+	}
+	src.sniffed = false
+}
+
+// countNULs is with how many NUL bytes b begins.
+func countNULs(b []byte) (n int) {
+	for len(b)-n >= len(zeros) && [len(zeros)]byte(b[n:]) == zeros { // holes are large
+		n += len(zeros)
+	}
+	for n < len(b) && b[n] == 0 {
+		n++
+	}
+	return n
+}
+
+var zeros [4 << 10]byte
 
 // all is the content from its beginning.
 func (src *source) all() io.Reader {

@@ -34,6 +34,9 @@ func inspectPath(p *Page, d *inspect.Document) {
 	if !first {
 		t.Columns = append(t.Columns, Column{Name: "saves ≤", Key: "window_saves", Kind: Time})
 	}
+	if d.Against != nil {
+		t.Columns = append(t.Columns, Column{Name: "at or below", Kind: Share, Apart: true})
+	}
 	early := map[string]*report.StageTime{}
 	rows := slices.Clone(c.ByStage)
 	if first {
@@ -58,6 +61,9 @@ func inspectPath(p *Page, d *inspect.Document) {
 		if !first {
 			cells = append(cells, Of(s.DragNS))
 		}
+		if d.Against != nil {
+			cells = append(cells, KnownFloat(s.Rank))
+		}
 		t.Add(cells...)
 		if s.Share.V >= smallShare || e != nil && e.Share.V >= smallShare {
 			t.Small = i + 1
@@ -69,9 +75,28 @@ func inspectPath(p *Page, d *inspect.Document) {
 		p.Say(Duration(c.TotalNS) + " in all.")
 	}
 	p.Table(t)
+	if d.Against != nil {
+		p.Say(standing(d.Against))
+	}
 	if first {
 		p.Say("Bound in all by " + boundShares(c.ByBound, c.TotalNS) + ".")
 	}
+}
+
+// standing says where a request stands among others.
+func standing(a *inspect.Against) string {
+	if a.Compared == 0 {
+		return fmt.Sprintf("Nothing to compare with in %s: no request has a recorded root.", Escape(strings.Join(a.Inputs, ", ")))
+	}
+	var long []string
+	if a.TTFTRank.OK {
+		long = append(long, Percent(a.TTFTRank.V)+" waited as long or less for the first token")
+	}
+	if a.DurationRank.OK {
+		long = append(long, Percent(a.DurationRank.V)+" took as long or less in all")
+	}
+	return fmt.Sprintf("Against %s, %s: %s. At or below: the share that spent as long or less on its path in that stage.", Escape(strings.Join(a.Inputs, ", ")),
+		Plural(a.Compared, "request"), strings.Join(long, ", "))
 }
 
 // shareWithin is the share that a stage has of a path; one below its uncertainty is not printed as fact (R5.8).

@@ -39,6 +39,7 @@ type Column struct {
 	Most   int  // columns of a terminal that its text takes at most, unless the table may be as wide as it comes; 0: no limit
 	Tail   bool // text is cut at its beginning rather than in the middle
 	Least  int  // columns to which its text is cut before columns are dropped; 0: not before
+	Apart  bool // its numbers do not add up: the row of small ones has none
 }
 
 // A Cell is a value in the base unit of its column. The zero value is a number that is not known.
@@ -186,7 +187,7 @@ func (t *Table) shown() *Table {
 			}
 		}
 		for i := range rest {
-			if k := t.Columns[i].Kind; k == Text || k == Bar || k == Ratio || k == Rate {
+			if k := t.Columns[i].Kind; k == Text || k == Bar || k == Ratio || k == Rate || t.Columns[i].Apart {
 				rest[i] = Cell{}
 			}
 		}

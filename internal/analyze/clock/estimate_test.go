@@ -307,3 +307,21 @@ func TestLoadsThatOutlastTheirCall(t *testing.T) {
 	}
 	between(t, "offset", row.Offset.V, -29_600*us, -29_400*us) // between −31 and −28 ms
 }
+
+// R5.2: half of the intervals may be empty, one more may not.
+func TestHalfOfThemEmpty(t *testing.T) {
+	for bad, want := range map[int]Basis{10: BasisZero, 11: BasisNone} {
+		c := newCapture(t)
+		for i := range 10 + bad {
+			at, end := int64(i)*sec, int64(i)*sec+4*ms
+			if i >= 10 { // it outlasts its call
+				end += 46 * ms
+			}
+			c.call(i, at, at+5*ms, at+ms, end)
+		}
+		tab := c.clean().table()
+		if row := c.clockOf(tab, "server", "sched"); row.Basis != want || row.Disagreeing != int64(bad) || row.Pairs != int64(10+bad) || len(tab.Disagreeing()) != 1 {
+			t.Errorf("%d of %d: %+v", bad, 10+bad, row)
+		}
+	}
+}

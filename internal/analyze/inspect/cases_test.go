@@ -157,8 +157,8 @@ const fields = `{schema,
  window: {start_unix_ns, duration_ns, uncertainty_ns}, tail_ns,
  spans: [{id, trace, parent, original_parent, edge, stage, name, owner, process, class, start_ns, raw_start_unix_ns, duration_ns, self_ns, critical_ns,
           attributes, sources: [{file, format, line, offset, joined}], flags, uncertainty_ns}],
- critical_path: {total_ns, segments: [{kind, stage, span, during, start_ns, duration_ns, bound}], by_stage: [{stage, ns, share, drag_ns, uncertainty_ns}], by_bound: [{bound, ns}],
-                 ttft: {total_ns, by_stage: [{stage, ns, share, drag_ns, uncertainty_ns}], by_bound: [{bound, ns}]}},
+ critical_path: {total_ns, segments: [{kind, stage, span, during, start_ns, duration_ns, bound}], by_stage: [{stage, ns, share, drag_ns, uncertainty_ns, rank}], by_bound: [{bound, ns}],
+                 ttft: {total_ns, by_stage: [{stage, ns, share, drag_ns, uncertainty_ns, rank}], by_bound: [{bound, ns}]}},
  lookup: [{rpc_ns, submit_ns, l2_load_ns, l2_load_min_ns, server_other_ns, poll_wait_ns, server_ns, wait_ns, legs: [{stage, ns}], n_polls, poll_max_interval_ns, overshoot_ns, basis, uncertainty_ns}],
  hits: {requested_tokens, hit_tokens, hit_rate, class, prefix_tokens, segmented_prefix_tokens, non_prefix_tokens, l1_tokens, l2_tokens, l1_keys, l2_keys, written_tokens, effective_reuse, shortfall_tokens, early_exit_reason},
  loads: {attempts, overlapping, passes: [{attempt, worker, span, start_ns, duration_ns, written_tokens}], verdict, wasted_tokens},
@@ -166,7 +166,8 @@ const fields = `{schema,
  transfers: [{parent, kernel_ns, staging_ns, idle_ns, bytes, staging_gbps, first_unix_ns, last_unix_ns}],
  findings: [{code, severity, message, spans}],
  clock: [{process, reference, offset_ns, uncertainty_ns, drift_ppm, pairs, disagreeing, basis}],
- quality: {spans_read, records_read, skipped, duplicated, conflicting, unattributed, orphaned, adopted, clipped, outside, cycles, negative, untimed, open, unknown_stages, joins: [{from, to, by, n}], open_copies, coalesced, dual}}`
+ quality: {spans_read, records_read, skipped, duplicated, conflicting, unattributed, orphaned, adopted, clipped, outside, cycles, negative, untimed, open, unknown_stages, joins: [{from, to, by, n}], open_copies, coalesced, dual},
+ against: {inputs, requests, compared, duration_rank, ttft_rank}}`
 
 // TestFields holds the names and the order of fields against OUTPUT.
 func TestFields(t *testing.T) {

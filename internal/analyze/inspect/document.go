@@ -28,6 +28,7 @@ type Document struct {
 	Findings     []Finding      `json:"findings" doc:"errors first, then by code"`
 	Clock        []report.Clock `json:"clock" doc:"of the processes of this request"`
 	Quality      Quality        `json:"quality" doc:"doubts about the records of this request"`
+	Against      *Against       `json:"against,omitempty" doc:"only with --against"`
 
 	Why *Why `json:"-"` // a table only, in v1
 }

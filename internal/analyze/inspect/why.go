@@ -151,6 +151,9 @@ func (b *builder) step(s *model.Span, depth int, keys []model.AttrKey) Step {
 		}
 	}
 	for _, k := range keys {
+		if (k == model.AttrNoGPUContext || k == model.AttrTimedOut) && s.False(k) {
+			continue // all as it should be
+		}
 		if v := plain(s.Attr(k)); v != nil && v != "" {
 			out.Says = append(out.Says, Said{b.dict.KeyName(k), v})
 		}

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -122,7 +123,7 @@ cb.request              sched   0ms 100ms requested_tokens=1024 hit_tokens=512 p
 	}
 	want := `cb.lookup.rpc @2 48 n_polls=4
   submit @2 1 ±1.5
-  cb.lookup @3 42 fingerprint_hits=2 no_gpu_context=false
+  cb.lookup @3 42 fingerprint_hits=2
     cb.sparse_prefetch @4 36 found_keys=2 l2_keys=2
       cb.l2_load @5 35 chunks=2 bytes=1000000
   poll_wait 10 ±1.5
@@ -134,6 +135,24 @@ cb.start_load_kv @62 8 attempt=1 worker=0 tokens=512
 	}
 }
 
+// What went wrong is said, what did not is not; a value that is not the one or the other is shown as it is.
+func TestWhySaysWhatWentWrong(t *testing.T) {
+	for text, want := range map[string]string{
+		"no_gpu_context=True":  "[{no_gpu_context true}]",
+		"no_gpu_context=False": "[]",
+		"no_gpu_context=maybe": "[{no_gpu_context maybe}]",
+	} {
+		w := analysedWhy(t, "cb.request server 0ms 90ms\n cb.lookup server 1ms 9ms "+text)
+		if got := fmt.Sprint(w.Steps[0].Says); got != want {
+			t.Errorf("%s: says %s, want %s", text, got, want)
+		}
+	}
+	w := analysedWhy(t, "cb.request server 0ms 90ms\n cb.lookup server 1ms 9ms\n  cb.coordinator_match server 2ms 5ms matches=3 timed_out=True\n  cb.coordinator_match server 6ms 7ms matches=3 timed_out=False")
+	if got := fmt.Sprint(w.Steps[1].Says, w.Steps[2].Says); got != "[{matches 3} {timed_out true}] [{matches 3}]" {
+		t.Errorf("says %s", got)
+	}
+}
+
 // A tree that is a long chain is walked as far as it is shown.
 func TestWhyOfAChain(t *testing.T) {
 	var b strings.Builder
@@ -142,5 +161,62 @@ func TestWhyOfAChain(t *testing.T) {
 	}
 	if n := len(analysedWhy(t, b.String()).Steps); n != 0 {
 		t.Errorf("%d steps", n)
+	}
+}
+
+// Whatever a request says of its tokens, what is printed adds up, each part once, and none is below 0 but those that say why.
+func TestWhyAddsUp(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 3))
+	asked, given, odd := 0, 0, 0
+	for range 3000 {
+		some := func(key string) string {
+			if v := []string{"", "", "0", "1", "256", "512", "1024", "2048", "None"}[rng.IntN(9)]; v != "" {
+				return " " + key + "=" + v
+			}
+			return ""
+		}
+		text := "cb.request sched 0ms 900ms" + some("requested_tokens") + some("hit_tokens") + some("prefix_hit_tokens") + some("segmented_prefix_hit_tokens") + some("non_prefix_hit_tokens") +
+			"\n cb.lookup server 1ms 9ms" + some("requested_tokens") + some("hit_tokens") + "\n"
+		if rng.IntN(2) == 0 {
+			text = "request server 0ms 900ms" + some("requested_tokens") + some("hit_tokens") + some("l1_hit_tokens") + some("l2_hit_tokens") + "\n mp.lookup_prefetch server 1ms 9ms\n"
+		}
+		for i := range rng.IntN(4) {
+			text += fmt.Sprintf(" cb.start_load_kv w0 %dms %dms worker_id=0\n", 10+100*i, 90+100*i)
+			if rng.IntN(3) > 0 {
+				text += fmt.Sprintf("  cb.retrieve server %dms %dms worker_id=0\n   cb.scatter server %dms %dms worker_id=0%s%s\n", 11+100*i, 89+100*i, 12+100*i, 88+100*i, some("scattered_tokens"), some("dropped"))
+			}
+		}
+		w := analysedWhy(t, text)
+		for _, sum := range []struct {
+			what  string
+			total model.Opt
+			parts []Part
+			n     *int
+		}{{"asked", w.Requested, w.Asked, &asked}, {"given", w.Found, w.Given, &given}} {
+			left, seen := sum.total.V, map[string]bool{}
+			for _, p := range sum.parts {
+				left -= p.Tokens
+				if seen[p.Name] {
+					t.Errorf("%s: %s twice\n%s", sum.what, p.Name, text)
+				}
+				seen[p.Name] = true
+				if p.Tokens < 0 {
+					odd++
+					if p.Name != "counted twice" && p.Name != "not asked for" {
+						t.Errorf("%s: %d %s\n%s", sum.what, p.Tokens, p.Name, text)
+					}
+				}
+			}
+			if len(sum.parts) == 0 {
+				continue
+			}
+			*sum.n++
+			if !sum.total.OK || left != 0 {
+				t.Errorf("%s: %d left of %v\n%s", sum.what, left, sum.total, text)
+			}
+		}
+	}
+	if asked < 500 || given < 500 || odd < 100 {
+		t.Errorf("%d and %d sums, %d odd parts: the requests are lopsided", asked, given, odd)
 	}
 }
