@@ -86,10 +86,15 @@ func gateStatus(verdict, insufficient string) int {
 
 // exit says on stderr what went wrong and returns the exit status.
 func (a *app) exit(cmd *cobra.Command, err error) int {
-	if err == nil || errors.Is(err, errClosedPipe) {
+	s := exitInput
+	switch {
+	case err == nil && a.stdout.failed != nil: // where nobody looked at it, as of help
+		err = a.stdout.failed
+	case err == nil, errors.Is(err, errClosedPipe):
 		return a.verdict
+	default:
+		s = status(err, a.begun)
 	}
-	s := status(err, a.begun)
 	if s == exitInterrupted {
 		return s
 	}
@@ -104,7 +109,7 @@ func (a *app) exit(cmd *cobra.Command, err error) int {
 func (a *app) complain(err error) {
 	lead := "cbtrace: "
 	for line := range strings.Lines(err.Error()) {
-		fmt.Fprintf(a.stderr, "%s%s\n", lead, a.plain(strings.TrimRight(line, "\n")))
+		fmt.Fprintf(a.stderr, "%s%s\n", lead, a.plain(brief(strings.TrimRight(line, "\n"))))
 		lead = "  "
 	}
 }

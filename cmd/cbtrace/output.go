@@ -20,6 +20,7 @@ import (
 type pipe struct {
 	w      io.Writer
 	closed bool
+	failed error // why something could not be written
 }
 
 func (p *pipe) Write(b []byte) (int, error) {
@@ -29,7 +30,10 @@ func (p *pipe) Write(b []byte) (int, error) {
 	n, err := p.w.Write(b)
 	if errors.Is(err, syscall.EPIPE) {
 		p.closed = true
-		err = errClosedPipe
+		return n, errClosedPipe
+	}
+	if err != nil && p.failed == nil {
+		p.failed = err
 	}
 	return n, err
 }

@@ -187,6 +187,9 @@ func (a *app) judge(c *analyze.Capture, f *captureFlags) error {
 	if since, until, ok := c.Interval(); ok {
 		a.note("requests that start %s", interval(since, until, a.zone()))
 	}
+	if since, until, ok := c.Interval(); ok && since > until {
+		return usagef("--since is after --until: %s is after %s", render.Instant(int64(since), a.zone()), render.Instant(int64(until), a.zone()))
+	}
 	switch {
 	case len(unusable) > 0:
 		return errors.Join(unusable...)

@@ -24,9 +24,14 @@ func newRoot(a *app) *cobra.Command {
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
-		PersistentPreRun:  func(*cobra.Command, []string) { a.begun = true },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			err := checkFlags(cmd)
+			a.begun = err == nil
+			return err
+		},
 	}
 	a.terminal.register(root, &a.quiet)
+	root.SetFlagErrorFunc(badFlag)
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { help(cmd, max(80, min(100, cmp.Or(a.style("").Width, 100)))) })
 	root.SetHelpCommand(&cobra.Command{Use: "help [command]", Hidden: true, Args: cobra.ArbitraryArgs, RunE: func(cmd *cobra.Command, args []string) error {
 		target, rest, err := cmd.Root().Find(args)

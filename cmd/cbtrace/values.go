@@ -84,7 +84,10 @@ func (t *instant) Set(s string) error {
 		return nil
 	}
 	at, err := time.Parse(time.RFC3339Nano, s)
-	if err != nil || at.Year() < 1678 || at.Year() > 2261 { // what fits into 64 bits of ns
+	if err == nil && (at.Year() < 1678 || at.Year() > 2261) { // what fits into 64 bits of ns
+		return fmt.Errorf("the year %d is out of range: want one from 1678 to 2261", at.Year())
+	}
+	if err != nil {
 		return fmt.Errorf("want RFC 3339, as 2025-11-29T16:00:00Z, or a time before the end of the capture, as -2h")
 	}
 	*t = instant{text: s, at: at}
