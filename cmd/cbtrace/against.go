@@ -57,7 +57,7 @@ func (a *app) day(cmd *cobra.Command, in *captureFlags, inputs []string) (*budge
 	}
 	whole := *in
 	whole.since, whole.until, whole.where, whole.survey, whole.surveyOut = instant{}, instant{}, filter{}, nil, ""
-	c, err := a.open(cmd.Context(), &whole, inputs, false, false)
+	c, err := a.open(cmd.Context(), &whole, inputs, viewing{})
 	if err != nil {
 		return nil, err
 	}
