@@ -204,7 +204,9 @@ func (c *Capture) Interval() (since, until model.Time, ok bool) {
 
 // rows analyses every request that is selected and gives its row to the worker's function. The row is good until the function returns.
 func (c *Capture) rows(ctx context.Context, start func(worker int) func(*analyzer, *model.Row) error) error {
-	return c.rowsOf(ctx, nil, func(worker int) (func(*model.Request) bool, func(*analyzer, *model.Row) error) { return nil, start(worker) })
+	return c.rowsOf(ctx, nil, func(worker int) (func(*model.Request) bool, func(*analyzer, *model.Row) error) {
+		return nil, start(worker)
+	})
 }
 
 // rowsOf is rows of the requests that a worker's wanted asks for, which are cleaned and no more, with the calls that were found for them through hashes.

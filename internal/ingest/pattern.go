@@ -53,19 +53,60 @@ func (m *matcher) longest() int {
 
 // next is where the match in b[from:] ends that ends first, -1 without any.
 func (m *matcher) next(b []byte, from int) int {
-	for at := from + m.shortest - gram; at+gram <= len(b); {
-		h := gramHash(b[at : at+gram])
-		if s := m.shift[h]; s != 0 {
-			at += int(s)
-			continue
-		}
-		at += gram
-		for _, n := range m.buckets[h] {
-			if bytes.HasSuffix(b[from:at], m.patterns[n]) {
-				return at
+	at, end := from+m.shortest-gram, len(b)-gram+1
+	if end-at < 4<<10 {
+		return m.scan(b, from, at, end)
+	}
+	// Each step waits for what the last one read: two at a time, one in each half, take little longer than one.
+	mid := at + (end-at)/2
+	second := mid
+	for at < mid && second < end {
+		s, t := m.shift[gramHash(b[at:at+gram])], m.shift[gramHash(b[second:second+gram])]
+		if s == 0 {
+			if m.matches(b[from : at+gram]) {
+				return at + gram
 			}
+			s = 1
 		}
-		at -= gram - 1
+		if t == 0 {
+			if m.matches(b[from : second+gram]) {
+				if n := m.scan(b, from, at, mid); n >= 0 {
+					return n
+				}
+				return second + gram
+			}
+			t = 1
+		}
+		at += int(s)
+		second += int(t)
+	}
+	if n := m.scan(b, from, at, mid); n >= 0 {
+		return n
+	}
+	return m.scan(b, from, second, end)
+}
+
+// scan is next for windows whose last bytes begin at at or behind, and before end.
+func (m *matcher) scan(b []byte, from, at, end int) int {
+	for at < end {
+		s := m.shift[gramHash(b[at:at+gram])]
+		if s == 0 {
+			if m.matches(b[from : at+gram]) {
+				return at + gram
+			}
+			s = 1
+		}
+		at += int(s)
 	}
 	return -1
+}
+
+// matches reports whether one of the patterns ends b.
+func (m *matcher) matches(b []byte) bool {
+	for _, n := range m.buckets[gramHash(b[len(b)-gram:])] {
+		if bytes.HasSuffix(b, m.patterns[n]) {
+			return true
+		}
+	}
+	return false
 }

@@ -14,6 +14,9 @@ func TestMatcher(t *testing.T) {
 	for round := range 3000 {
 		letters := 1 + r.IntN(3)
 		text := make([]byte, r.IntN(300))
+		if round%10 == 0 {
+			text = make([]byte, 4000+r.IntN(6000)) // in two halves
+		}
 		for i := range text {
 			text[i] = byte('a' + r.IntN(letters))
 		}
@@ -27,6 +30,11 @@ func TestMatcher(t *testing.T) {
 				p = slices.Clone(text[r.IntN(len(text)-len(p)):][:len(p)])
 			}
 			patterns = append(patterns, p)
+		}
+		if len(text) > 1000 && letters > 1 { // no more than one of its long texts has
+			for i := range patterns {
+				patterns[i] = slices.Clone(text[r.IntN(len(text)-40):][:20+r.IntN(20)])
+			}
 		}
 		m := newMatcher(patterns)
 		from := r.IntN(len(text) + 1)

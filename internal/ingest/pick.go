@@ -136,7 +136,7 @@ type seen struct {
 
 func (p *picker) close() {
 	for _, k := range p.files {
-		k.f.Close()
+		k.close()
 	}
 }
 
@@ -340,8 +340,10 @@ func (p *picker) search(ctx context.Context) error {
 				if n >= len(places) {
 					return
 				}
-				var err error
-				if buf, err = p.searchChunk(buf, places[n].file, places[n].chunk); err != nil {
+				if err := guard(func() (err error) {
+					buf, err = p.searchChunk(buf, places[n].file, places[n].chunk)
+					return err
+				}); err != nil {
 					cancel(err)
 				}
 			}
@@ -365,11 +367,12 @@ func (p *picker) searchChunk(buf []byte, file, n int) ([]byte, error) {
 	if m == nil && !first {
 		return buf, nil
 	}
-	buf, err := k.read(buf, c.off, end)
+	data, buf, err := k.view(buf, c.off, end)
 	if err != nil {
 		return buf, err
 	}
-	whole := buf[:c.end-c.off]
+	defer k.passed(n)
+	whole := data[:c.end-c.off]
 	if first {
 		p.searched.Add(int64(len(whole)))
 		if p.opt.Progress != nil {
@@ -383,17 +386,17 @@ func (p *picker) searchChunk(buf []byte, file, n int) ([]byte, error) {
 		return buf, nil
 	}
 	for at := 0; ; {
-		if at = m.next(buf, at); at < 0 {
+		if at = m.next(data, at); at < 0 {
 			return buf, nil
 		}
-		rec, err := k.record(c, buf, c.off+int64(at-1))
+		rec, err := k.record(c, data, c.off+int64(at-1))
 		if err != nil {
 			return buf, err
 		}
 		if err := p.hit(file, rec); err != nil {
 			return buf, err
 		}
-		if rec.end-c.off >= int64(len(buf)) {
+		if rec.end-c.off >= int64(len(data)) {
 			return buf, nil
 		}
 		at = int(rec.end - c.off)

@@ -196,3 +196,42 @@ func TestSpread(t *testing.T) {
 		t.Errorf("%d runs of %d bytes, from %d to %d, gaps up to %d", n, sum, runs[0][0].off, last, far)
 	}
 }
+
+// A file that becomes shorter while it is searched is one that cannot be searched: no crash.
+func TestGuard(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a")
+	line := lineOfSpan("0123456789abcdef0123456789abcdef", "a", 1.7e18, "other", strings.Repeat("x", 3000))
+	if err := os.WriteFile(path, []byte(strings.Repeat(line, 100)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	set, err := Expand([]string{path}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := set.seekable(0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer k.close()
+	sum := 0
+	look := func() error {
+		data, _, err := k.view(nil, k.chunks[0].off, k.chunks[0].end)
+		sum += bytes.Count(data, []byte("x"))
+		return err
+	}
+	if err := guard(look); err != nil || sum == 0 {
+		t.Fatal(sum, err)
+	}
+	if err := os.Truncate(path, 10); err != nil {
+		t.Fatal(err)
+	}
+	if err := guard(look); err != errNotSeekable {
+		t.Errorf("%v", err)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("another panic is not kept back")
+		}
+	}()
+	_ = guard(func() error { return []error{}[sum] })
+}

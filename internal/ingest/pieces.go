@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"runtime/debug"
 
 	"github.com/cbtrace/cbtrace/internal/ingest/profile"
 	"github.com/cbtrace/cbtrace/internal/model"
@@ -24,6 +25,7 @@ type seekable struct {
 	input  int // in the set
 	f      *os.File
 	size   int64
+	mapped []byte // all of it, nil where it cannot be
 	format *format
 	frame  framing // nil: lines
 	chunks []chunk
@@ -79,12 +81,17 @@ func (s *Set) seekable(n int, keys *profile.Keys) (*seekable, error) {
 		return nil, reason(err)
 	}
 	k.f = f
-	err = k.cut()
-	if err != nil {
+	if err := k.cut(); err != nil {
 		f.Close()
 		return nil, err
 	}
+	k.mapped = mapFile(f, k.size)
 	return k, nil
+}
+
+func (k *seekable) close() {
+	unmap(k.mapped)
+	k.f.Close()
 }
 
 // cut divides the file into chunks.
@@ -189,6 +196,40 @@ func (k *seekable) record(c *chunk, data []byte, off int64) (p piece, err error)
 		at = next
 	}
 	return p, errNotSeekable
+}
+
+// view is bytes of the file: in buf, or as they are mapped. Whoever looks at them is ready for the file to become shorter (guard).
+func (k *seekable) view(buf []byte, off, end int64) (data, newBuf []byte, err error) {
+	if end <= int64(len(k.mapped)) {
+		return k.mapped[off:end], buf, nil
+	}
+	buf, err = k.read(buf, off, end)
+	return buf, buf, err
+}
+
+// passed says that a chunk was looked at. What is mapped counts as memory of the program: it lets go of it, many chunks at once.
+func (k *seekable) passed(n int) {
+	const many = 16
+	if (n+1)%many == 0 && int64(len(k.mapped)) == k.size {
+		from := k.chunks[n+1-many].off &^ (mapPage - 1)
+		release(k.mapped[from:k.chunks[n].end])
+	}
+}
+
+const mapPage = 1 << 16 // a multiple of the size of a page
+
+// guard calls fn, which looks at mapped files: where one became shorter meanwhile it is not seekable any more.
+func guard(fn func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if p := recover(); p != nil {
+			if _, fault := p.(interface{ Addr() uintptr }); !fault {
+				panic(p)
+			}
+			err = errNotSeekable
+		}
+	}()
+	return fn()
 }
 
 // read reads bytes of the file into buf.

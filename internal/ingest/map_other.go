@@ -1,0 +1,11 @@
+//go:build !unix
+
+package ingest
+
+import "os"
+
+func mapFile(*os.File, int64) []byte { return nil }
+
+func unmap([]byte) {}
+
+func release([]byte) {}
