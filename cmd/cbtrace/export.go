@@ -23,7 +23,7 @@ type exportFlags struct {
 	to, weight, per choice
 	owner           bool
 	request         string
-	all             bool
+	all, diff       bool
 }
 
 func newExport(a *app) *cobra.Command {
@@ -46,10 +46,17 @@ func newExport(a *app) *cobra.Command {
   cbtrace export --to folded --request chatcmpl-7f3a -o one.folded traces/
                                           one request, for speedscope
   cbtrace export --to folded --owner --per request traces/
-                                          by request and kind of process`,
+                                          by request and kind of process
+  cbtrace export --to folded --diff main/ pr/ | flamegraph.pl > slower.svg
+                                          what is slower in pr: as wide as it is there, red where it is more
+  cbtrace export --to folded --diff pr/ main/ | flamegraph.pl --negate > before.svg
+                                          the other way, with what is gone: as wide as it was in main`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.to.value == "" {
 				return usagef("export needs --to: want one of %s", "folded")
+			}
+			if f.diff {
+				return a.foldedDiff(cmd, &in, &f, args, path)
 			}
 			c, err := a.open(cmd.Context(), &in, args, viewing{})
 			if err != nil {
@@ -65,6 +72,7 @@ func newExport(a *app) *cobra.Command {
 		s.Var(&f.per, "per", "stacks of all requests added up, or those of each with its id as the first frame")
 		s.BoolVar(&f.owner, "owner", false, "the kind of process that spent the time as the frame before all spans: engine, scheduler, worker, server, other")
 		s.StringVar(&f.request, "request", "", "only the request of this `ID`, as inspect takes it")
+		s.BoolVar(&f.diff, "diff", false, "the stacks of two inputs beside one another, with the ns of each: the first scaled to as many requests as the second has")
 		s.BoolVar(&f.all, "all", false, "requests without a stage of the vocabulary too")
 	})
 	in.register(cmd)
@@ -74,13 +82,75 @@ func newExport(a *app) *cobra.Command {
 	return cmd
 }
 
-// folded writes folded stacks.
-func (a *app) folded(cmd *cobra.Command, c *analyze.Capture, f *exportFlags, w io.Writer) error {
-	ctx := cmd.Context()
+// options say what a stack is.
+func (f *exportFlags) options() export.Options {
 	opt := export.Options{Owner: f.owner}
 	if f.weight.value == "critical" {
 		opt.Weight = export.Critical
 	}
+	return opt
+}
+
+// folded writes folded stacks.
+func (a *app) folded(cmd *cobra.Command, c *analyze.Capture, f *exportFlags, w io.Writer) error {
+	b := bufio.NewWriterSize(w, 1<<16)
+	err := a.fold(cmd, c, f, func(ctx context.Context, c *analyze.Capture, opt export.Options, chosen func(*model.Row) bool) (int64, error) {
+		if f.per.value == "request" {
+			return foldedEach(ctx, c, opt, chosen, b)
+		}
+		sum, n, err := foldedSum(ctx, c, opt, chosen)
+		if err != nil {
+			return 0, err
+		}
+		return n, sum.Write(b, "")
+	})
+	if err != nil {
+		return err
+	}
+	return b.Flush()
+}
+
+// foldedDiff writes the folded stacks of two captures beside one another.
+func (a *app) foldedDiff(cmd *cobra.Command, in *captureFlags, f *exportFlags, args []string, path string) error {
+	switch {
+	case len(args) != 2:
+		return usagef("--diff: want two inputs to compare, have %d", len(args))
+	case f.per.value == "request":
+		return usagef("--diff compares sums: --per request is not to be had with it")
+	}
+	var parts [2]export.Part
+	for i, arg := range args {
+		if a.isSaved(arg) {
+			return usagef("%s is a saved report, which has no spans: want a capture", arg)
+		}
+		c, err := a.open(cmd.Context(), in, args[i:i+1], viewing{})
+		if err != nil {
+			return err
+		}
+		err = a.fold(cmd, c, f, func(ctx context.Context, c *analyze.Capture, opt export.Options, chosen func(*model.Row) bool) (n int64, err error) {
+			parts[i].Folded, n, err = foldedSum(ctx, c, opt, chosen)
+			parts[i].Requests = n
+			return n, err
+		})
+		if err == nil && parts[i].Requests == 0 {
+			err = fmt.Errorf("%s: no request counts", arg)
+		}
+		if err := errors.Join(err, c.Close()); err != nil {
+			return err
+		}
+	}
+	if before, after := parts[0].Requests, parts[1].Requests; before != after {
+		a.note("%s of %s scaled to the %s of %s", render.Plural(before, "request"), args[0], render.Count(after), args[1])
+	}
+	return a.print(path, func(w io.Writer) error {
+		b := bufio.NewWriterSize(w, 1<<16)
+		return errors.Join(export.WriteDiff(b, parts[0], parts[1]), b.Flush())
+	})
+}
+
+// fold takes the requests that are chosen through a function, which returns how many those were.
+func (a *app) fold(cmd *cobra.Command, c *analyze.Capture, f *exportFlags, fold func(context.Context, *analyze.Capture, export.Options, func(*model.Row) bool) (int64, error)) error {
+	ctx, opt := cmd.Context(), f.options()
 	var wanted func(id string) bool
 	if f.request != "" {
 		found, near, err := c.Find(ctx, f.request)
@@ -94,7 +164,6 @@ func (a *app) folded(cmd *cobra.Command, c *analyze.Capture, f *exportFlags, w i
 		}
 		wanted = func(id string) bool { return id == found[0].ID }
 	}
-	b := bufio.NewWriterSize(w, 1<<16)
 	var left atomic.Int64 // requests without a path that counts
 	for _, all := range []bool{f.all || wanted != nil, true} {
 		left.Store(0)
@@ -110,11 +179,7 @@ func (a *app) folded(cmd *cobra.Command, c *analyze.Capture, f *exportFlags, w i
 			}
 			return true
 		}
-		fold := foldedSum
-		if f.per.value == "request" {
-			fold = foldedEach
-		}
-		n, err := fold(ctx, c, opt, chosen, b)
+		n, err := fold(ctx, c, opt, chosen)
 		switch {
 		case errors.Is(err, export.ErrManyStacks):
 			return fmt.Errorf("%w: select requests with --where, or take --per request", err)
@@ -130,11 +195,11 @@ func (a *app) folded(cmd *cobra.Command, c *analyze.Capture, f *exportFlags, w i
 		}
 		break
 	}
-	return b.Flush()
+	return nil
 }
 
-// foldedSum writes the stacks of all requests that are chosen added up, and returns how many those were.
-func foldedSum(ctx context.Context, c *analyze.Capture, opt export.Options, chosen func(*model.Row) bool, w *bufio.Writer) (int64, error) {
+// foldedSum is the stacks of all requests that are chosen added up, and how many those were.
+func foldedSum(ctx context.Context, c *analyze.Capture, opt export.Options, chosen func(*model.Row) bool) (*export.Folded, int64, error) {
 	var sums []*export.Folded
 	var n atomic.Int64
 	err := c.Each(ctx, func(int) func(*model.Request, *model.Row) error {
@@ -149,14 +214,14 @@ func foldedSum(ctx context.Context, c *analyze.Capture, opt export.Options, chos
 		}
 	})
 	if err != nil {
-		return 0, err
+		return nil, 0, err
 	}
 	for _, s := range sums[1:] {
 		if err := sums[0].Merge(s); err != nil {
-			return 0, err
+			return nil, 0, err
 		}
 	}
-	return n.Load(), sums[0].Write(w, "")
+	return sums[0], n.Load(), nil
 }
 
 // foldedEach writes the stacks of each request that is chosen, in an order that is always the same, and returns how many those were.

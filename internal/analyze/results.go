@@ -60,7 +60,7 @@ func (c *Capture) clockRows(rows []clock.Row) []report.Clock {
 }
 
 // allClocks are the rows of the clock section (R5.8), in order of (process, reference): those of all pairs of processes, and one without a
-// reference for each process whose clock no pair of spans compares with another. None where there is one clock in all.
+// reference for each process that analysed requests hold together with others and whose clock no pair of spans compares with another.
 func (c *Capture) allClocks() []report.Clock {
 	pairs := c.Table.Clocks()
 	rows := c.clockRows(pairs)
@@ -74,16 +74,13 @@ func (c *Capture) allClocks() []report.Clock {
 	}
 	for i := range c.Dict.NumProcs() {
 		p := model.ProcID(i)
-		if _, _, timed := c.Table.Instants(p); !timed || c.Table.Routed(p) {
+		if c.Table.Routed(p) || i >= len(c.met) || !c.met[i].Load() {
 			continue
 		}
 		same := func(q model.ProcID) bool { return shared(p, q) } // p is in no route: only its own clock is
 		if !slices.ContainsFunc(compared, same) && !slices.ContainsFunc(lone, same) {
 			lone = append(lone, p)
 		}
-	}
-	if len(compared) == 0 && len(lone) == 1 {
-		return rows
 	}
 	for _, p := range lone {
 		rows = append(rows, report.Clock{Process: c.Dict.Proc(p).Name, Basis: clock.BasisNone.String()})

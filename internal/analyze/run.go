@@ -70,6 +70,7 @@ type Capture struct {
 	store      *store.Store
 	surveyHash uint64                         // XXH64 of the table
 	analysed   struct{ n, sum atomic.Uint64 } // requests, and the sum of the hashes of their ids, as clock.Requests
+	met        []atomic.Bool                  // clocks that are in a request together with another one
 }
 
 // SurveySampled is the Survey of a capture of which a sample was read (R5.7).
@@ -151,7 +152,26 @@ func (c *Capture) survey(ctx context.Context) error {
 	}
 	c.surveyHash = h.Sum64()
 	c.Table = whole.Finish(clock.Options{NoSkew: c.opt.NoSkew})
+	c.met = make([]atomic.Bool, c.Dict.NumProcs())
 	return nil
+}
+
+// meet notes the clocks of a request that has several.
+func (c *Capture) meet(r *model.Request) {
+	first := -1
+	for _, s := range r.Spans {
+		p := int(s.Clock)
+		if p >= len(c.met) || s.Has(model.FlagSynthetic|model.FlagUntimed) || s.IsPoint() {
+			continue
+		}
+		switch {
+		case first < 0:
+			first = p
+		case p != first && !(c.met[p].Load() && c.met[first].Load()):
+			c.met[p].Store(true)
+			c.met[first].Store(true)
+		}
+	}
 }
 
 // SurveyKind says what the clocks come from: a table that was made from these very requests is a survey of the whole, wherever it was kept.
@@ -234,6 +254,7 @@ func (c *Capture) selected(wanted func(*model.Request) bool, fn func(*analyzer, 
 			row := a.analyse(r)
 			c.analysed.n.Add(1)
 			c.analysed.sum.Add(row.Hash)
+			c.meet(r)
 			if row.Start < since || row.Start >= until || c.opt.Where != nil && !c.opt.Where.Match(r, row) {
 				continue
 			}

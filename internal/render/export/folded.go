@@ -243,6 +243,16 @@ type item struct {
 // Write writes the stacks, one a line, in the order of their bytes. A stack that took no time of its own is left out. Where below is not empty it
 // is the text of a frame below all others, as Frame writes it.
 func (f *Folded) Write(w *bufio.Writer, below string) error {
+	return f.lines(w, below, func(n int32) string {
+		if ns := f.nodes[n].ns; ns != (total{}) {
+			return ns.big().String()
+		}
+		return ""
+	})
+}
+
+// lines writes a line for each node that has a value.
+func (f *Folded) lines(w *bufio.Writer, below string, value func(node int32) string) error {
 	kids := make([][]int32, len(f.nodes))
 	for i := 1; i < len(f.nodes); i++ {
 		kids[f.nodes[i].parent] = append(kids[f.nodes[i].parent], int32(i))
@@ -256,7 +266,7 @@ func (f *Folded) Write(w *bufio.Writer, below string) error {
 	if below != "" {
 		path = append(append(path, Frame(below)...), ';')
 	}
-	levels := []level{{items: f.items(kids[0], kids), path: len(path)}}
+	levels := []level{{items: f.items(kids[0], kids, value), path: len(path)}}
 	for len(levels) > 0 {
 		l := &levels[len(levels)-1]
 		path = path[:l.path]
@@ -268,7 +278,7 @@ func (f *Folded) Write(w *bufio.Writer, below string) error {
 		l.next++
 		path = append(path, it.key...)
 		if it.tree {
-			levels = append(levels, level{items: f.items(kids[it.node], kids), path: len(path)})
+			levels = append(levels, level{items: f.items(kids[it.node], kids, value), path: len(path)})
 			continue
 		}
 		w.Write(path)
@@ -280,12 +290,12 @@ func (f *Folded) Write(w *bufio.Writer, below string) error {
 }
 
 // items are the lines of some frames beside one another, in their order.
-func (f *Folded) items(nodes []int32, kids [][]int32) []item {
+func (f *Folded) items(nodes []int32, kids [][]int32, value func(node int32) string) []item {
 	var out []item
 	for _, n := range nodes {
 		text := f.texts[f.nodes[n].frame]
-		if ns := f.nodes[n].ns; ns != (total{}) {
-			out = append(out, item{key: text + " " + ns.big().String(), node: n})
+		if v := value(n); v != "" {
+			out = append(out, item{key: text + " " + v, node: n})
 		}
 		if len(kids[n]) > 0 {
 			out = append(out, item{key: text + ";", node: n, tree: true})
