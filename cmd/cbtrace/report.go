@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/cbtrace/cbtrace/internal/analyze/budget"
 	"github.com/cbtrace/cbtrace/internal/analyze/report"
 	"github.com/cbtrace/cbtrace/internal/analyze/saved"
 	"github.com/cbtrace/cbtrace/internal/model"
@@ -35,7 +36,8 @@ func newReport(a *app) *cobra.Command {
                                                       requests for which the cache had little
   cbtrace report --slo 'ttft<=800ms' --by prompt_tokens traces/
                                                       who keeps an objective, long and short prompts apart
-  cbtrace report --bucket 10m --table trend traces/   since when it has been so
+  cbtrace report --bucket 10m --table trend traces/   how it went on
+  cbtrace report --bucket day week/*.cbr              saved reports of a week, and since when it has been so
   cbtrace report --format json traces/ -o day.json    for machines (cbtrace schema report)
   cbtrace report --save day.cbr traces/               saved, for merge and gate
   cbtrace report day.cbr                              and printed again`,
@@ -65,6 +67,9 @@ func newReport(a *app) *cobra.Command {
 			}
 			view := a.view(args)
 			view.Sort, view.Trend = sort.value, bucket > 0
+			if view.Trend {
+				view.Since = budget.TrendOf(made.Figures())
+			}
 			return show(a, &out, view.Report(d), []*report.Document{d})
 		},
 	}

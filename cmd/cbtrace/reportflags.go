@@ -51,6 +51,9 @@ func (b *bucket) String() string {
 
 func (b *bucket) Set(s string) error {
 	d, err := parseDuration(s)
+	if one, ok := map[string]time.Duration{"minute": time.Minute, "hour": time.Hour, "day": 24 * time.Hour}[s]; ok {
+		d, err = one, nil
+	}
 	if err == nil {
 		_, ok := report.BucketLevel(d)
 		if *b = bucket(d); ok {

@@ -77,6 +77,9 @@ func (v *View) reportTrend(p *Page, d *report.Document) {
 	if len(d.Buckets) > 1 && (v.Trend || len(d.Buckets) <= bucketsShown) {
 		p.Table(t)
 		p.Say("Each of " + Duration(d.Buckets[0].DurationNS) + "; --bucket makes them longer.")
+		if v.Since != nil {
+			p.Say(since(v.Since, v.Where))
+		}
 	} else {
 		p.Data(t)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cbtrace/cbtrace/internal/analyze/budget"
 	"github.com/cbtrace/cbtrace/internal/analyze/report"
 )
 
@@ -16,6 +17,7 @@ type View struct {
 	Unfold    bool           // show every span, also of many alike
 	Sort      string         // one of StageOrders: that of the stages of a report
 	Trend     bool           // show every bucket of time, also when they are many
+	Since     *budget.Trend  // since when it has been so; nil: not looked for, or too little to tell
 }
 
 // command is a command line that may be copied into a shell, with the inputs of this run. No line is broken in it.

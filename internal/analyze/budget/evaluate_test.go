@@ -21,15 +21,20 @@ func run(n int, request func(i int, r *model.Row)) *Subject {
 	dict := model.NewDict()
 	agg := report.New(dict, report.Options{})
 	for i := range n {
-		id := fmt.Sprintf("r%04d", i)
-		r := &model.Row{
-			Identity: model.Identity{ID: id}, Hash: xxhash.Sum64String(id), Flags: model.RowRealRoot | model.RowRootClosed | model.RowComplete | model.RowVocabulary,
-			Start: model.Time(1_700_000_000e9 + int64(i)*1e9), Window: 100 * ms, RootStage: model.StageCBRequest.ID(), RootDuration: model.Some(90 * ms),
-		}
+		r := requestOf(i)
 		request(i, r)
 		agg.Add(r)
 	}
 	return &Subject{Name: "run", Figures: agg.Figures(&report.Capture{})}
+}
+
+// requestOf is the i-th request of a run: of 100 ms, its root of 90 ms, one a second.
+func requestOf(i int) *model.Row {
+	id := fmt.Sprintf("r%04d", i)
+	return &model.Row{
+		Identity: model.Identity{ID: id}, Hash: xxhash.Sum64String(id), Flags: model.RowRealRoot | model.RowRootClosed | model.RowComplete | model.RowVocabulary,
+		Start: model.Time(1_700_000_000e9 + int64(i)*1e9), Window: 100 * ms, RootStage: model.StageCBRequest.ID(), RootDuration: model.Some(90 * ms),
+	}
 }
 
 // stage adds a span of a stage to a request.
