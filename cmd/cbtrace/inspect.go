@@ -65,7 +65,7 @@ func newInspect(a *app) *cobra.Command {
 			if args = args[f.skip:]; !f.used() {
 				id, args = args[0], args[1:]
 			}
-			c, err := a.open(cmd.Context(), &in, args, viewing{true, showSensitive, id})
+			c, err := a.open(cmd.Context(), &in, args, viewing{whole: true, showSensitive: showSensitive, id: id})
 			if err != nil {
 				return err
 			}

@@ -44,6 +44,7 @@ func (a *app) open(ctx context.Context, f *captureFlags, args []string, v viewin
 type viewing struct {
 	whole         bool   // all that spans hold
 	showSensitive bool   // secrets too
+	saved         bool   // a report of it will be saved
 	id            string // only requests that this may mean, "" for all: large inputs are searched for it (R5.7)
 }
 
@@ -54,6 +55,7 @@ func (a *app) capture(ctx context.Context, f *captureFlags, args []string, v vie
 		return nil, err
 	}
 	read.KeepAll, read.ShowSensitive = v.whole, v.showSensitive
+	opt.Saved = v.saved
 	if v.id != "" && f.mayPick() {
 		if err := a.pick(ctx, set, &read, &opt, f, v.id); err != nil {
 			return nil, err

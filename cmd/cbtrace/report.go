@@ -126,7 +126,7 @@ func (a *app) makeReport(cmd *cobra.Command, in *captureFlags, args []string, op
 		}
 		return sum, err
 	}
-	c, err := a.capture(cmd.Context(), in, args, viewing{})
+	c, err := a.capture(cmd.Context(), in, args, viewing{saved: cmd.Flags().Changed("save")})
 	if err != nil {
 		return nil, err
 	}

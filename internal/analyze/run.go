@@ -33,6 +33,7 @@ type Options struct {
 
 	Surveys   []io.Reader // tables to use instead of surveying (R2.2)
 	SurveyOut io.Writer   // where the table goes
+	Saved     bool        // a report of it will be saved: it says which survey table it was made with (R2.6)
 	Sampled   bool        // what is read is some requests and a sample of the others (R5.7)
 }
 
@@ -68,7 +69,7 @@ type Capture struct {
 
 	opt        Options
 	store      *store.Store
-	surveyHash uint64                         // XXH64 of the table
+	surveyHash uint64                         // XXH64 of the table, where it is wanted
 	analysed   struct{ n, sum atomic.Uint64 } // requests, and the sum of the hashes of their ids, as clock.Requests
 	met        []atomic.Bool                  // clocks that are in a request together with another one
 }
@@ -142,15 +143,17 @@ func (c *Capture) survey(ctx context.Context) error {
 			whole.Merge(s)
 		}
 	}
-	h := xxhash.New()
-	out := io.Writer(h)
-	if c.opt.SurveyOut != nil {
-		out = io.MultiWriter(h, c.opt.SurveyOut)
+	if c.opt.Saved || c.opt.SurveyOut != nil {
+		h := xxhash.New()
+		out := io.Writer(h)
+		if c.opt.SurveyOut != nil {
+			out = io.MultiWriter(h, c.opt.SurveyOut)
+		}
+		if err := whole.Write(out); err != nil {
+			return err
+		}
+		c.surveyHash = h.Sum64()
 	}
-	if err := whole.Write(out); err != nil {
-		return err
-	}
-	c.surveyHash = h.Sum64()
 	c.Table = whole.Finish(clock.Options{NoSkew: c.opt.NoSkew})
 	c.met = make([]atomic.Bool, c.Dict.NumProcs())
 	return nil
