@@ -91,13 +91,17 @@ func Open(ctx context.Context, read Read, opt Options) (c *Capture, err error) {
 			c = nil
 		}
 	}()
+	given, err := c.given()
+	if err != nil {
+		return
+	}
 	if c.Inputs, err = read(ctx, d, func() Sink { return c.store.Writer() }); err != nil {
 		return
 	}
 	if c.Summary, err = c.store.Identify(ctx); err != nil {
 		return
 	}
-	return c, c.survey(ctx)
+	return c, c.survey(ctx, given)
 }
 
 // Close removes what the capture holds on disk.
@@ -109,20 +113,27 @@ func (c *Capture) Spilled() (partitions int, bytes int64, dir string) { return c
 // Leftovers are folders that dead runs left behind and that were removed.
 func (c *Capture) Leftovers() []store.Leftover { return c.store.Leftovers() }
 
-// survey makes the table of clocks and facts from all requests (4b, 5), or takes it from files.
-func (c *Capture) survey(ctx context.Context) error {
-	var whole *clock.Survey
-	if len(c.opt.Surveys) > 0 {
-		c.Survey = "given"
-		whole = clock.NewSurvey(c.Dict)
-		for _, f := range c.opt.Surveys {
-			s, err := clock.Read(f, c.Dict)
-			if err != nil {
-				return err
-			}
-			whole.Merge(s)
+// given reads the tables that take the place of a survey, nil for none. It comes first: they say how lines are read (R4.12).
+func (c *Capture) given() (*clock.Survey, error) {
+	if len(c.opt.Surveys) == 0 {
+		return nil, nil
+	}
+	c.Survey = "given"
+	whole := clock.NewSurvey(c.Dict)
+	for _, f := range c.opt.Surveys {
+		s, err := clock.Read(f, c.Dict)
+		if err != nil {
+			return nil, err
 		}
-	} else {
+		whole.Merge(s)
+	}
+	c.Dict.Plans = whole.Plans()
+	return whole, nil
+}
+
+// survey makes the table of clocks and facts from all requests (4b, 5), unless it was given.
+func (c *Capture) survey(ctx context.Context, whole *clock.Survey) error {
+	if whole == nil {
 		surveys := make([]*clock.Survey, c.opt.jobs())
 		err := c.partitions(ctx, func(worker int) func(*model.Request) error {
 			var b model.Builder
@@ -142,6 +153,7 @@ func (c *Capture) survey(ctx context.Context) error {
 		for _, s := range surveys[1:] {
 			whole.Merge(s)
 		}
+		whole.AddFiles()
 	}
 	if c.opt.Saved || c.opt.SurveyOut != nil {
 		h := xxhash.New()

@@ -51,7 +51,9 @@ func (f *file) look(cut cutter, keys *profile.Keys, buffer func() []byte) cutter
 	var large []error // of what is passed over
 	var end error
 	held := 0
-	for h := profile.NewHead(keys); ; {
+	h := profile.NewHead(keys)
+	h.Given(f.given)
+	for {
 		b, err := cut(buffer())
 		if _, ok := errors.AsType[*tooLarge](err); ok {
 			large = append(large, err)
@@ -106,6 +108,7 @@ func (f *file) finish(spans days, now time.Time) {
 		f.refuse(f.name, err)
 		return
 	}
+	f.dict.Family, f.dict.Plan = f.family, out.Plan
 	if out.Unanchored {
 		f.dict.Divisor.Store(out.Divisor)
 	}

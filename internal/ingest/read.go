@@ -68,7 +68,11 @@ func (s *Set) Read(ctx context.Context, d *model.Dict, opt Options, newSink func
 	for i := range s.Inputs {
 		in := &s.Inputs[i]
 		id := d.AddFile(in.Shown)
-		r.files = append(r.files, &file{n: i, in: in, id: id, dict: d.File(id), family: family(in.Shown)})
+		f := &file{n: i, in: in, id: id, dict: d.File(id), family: family(in.Shown)}
+		if in.Path != Stdin { // which has no name
+			f.given = d.Plans.Of(in.Shown, f.family)
+		}
+		r.files = append(r.files, f)
 	}
 	var readers, workers sync.WaitGroup
 	for range min(jobs, len(r.files)) {
@@ -115,7 +119,8 @@ type file struct {
 	family string
 	format *format
 	plan   *profile.Plan // of profile lines
-	pick   bool          // only a part of it was read
+	given  *model.ProfilePlan
+	pick   bool // only a part of it was read
 
 	mu      sync.Mutex
 	rep     decode.Report

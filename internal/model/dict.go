@@ -41,6 +41,9 @@ type File struct {
 	// Divisor is set while reading when the times of its lines turned out to be on a clock without an epoch although their numbers looked absolute:
 	// what their starts are to be divided by then, 1 for nothing. 0: they are as they were read (R4.12).
 	Divisor atomic.Int64
+
+	Family string       // its path without the stamp of its rotation, of profile lines
+	Plan   *ProfilePlan // what was decided of its profile lines, once it was read; nil: it has none, or counts for nothing
 }
 
 // A Dict holds the names of one capture, shared by all its records: strings, resources, processes, files.
@@ -57,6 +60,8 @@ type Dict struct {
 	resIndex  map[Resource]ResID
 	res       atomic.Pointer[[]Resource]
 	files     atomic.Pointer[[]*File]
+
+	Plans *ProfilePlans // of profile lines, by a survey table that was given; set before anything is read
 }
 
 // NewDict returns a Dict that holds the vocabulary.

@@ -24,12 +24,20 @@ func (v *View) Check(d *check.Document) *Page {
 		p.Fact("Switch", unbroken(Escape(problem.Switch)))
 		var such []string
 		for _, e := range problem.Exemplars {
+			if problem.Unit != "request" {
+				such = append(such, shorten(Escape(e), exampleMost, "…", false))
+				continue
+			}
 			such = append(such, Escape(e))
 		}
 		p.Fact("Such as", strings.Join(such, ", "))
 	}
 	p.Title("Inputs")
-	p.Table(checkInputs(d))
+	inputs := checkInputs(d)
+	p.Table(inputs)
+	if more := inputs.hide(inputsListed, func(i int) bool { in := &d.Inputs[i]; return in.Unusable != "" || in.Truncated || in.Skipped > 0 }); more > 0 {
+		p.Say(fmt.Sprintf("%s without anything wrong: --format csv and json have all.", Plural(int64(more), "more file")))
+	}
 	for i := range d.Inputs {
 		for _, text := range d.Inputs[i].Notes {
 			p.Item(Escape(d.Inputs[i].File + ": " + text))
@@ -38,6 +46,9 @@ func (v *View) Check(d *check.Document) *Page {
 	reportClock(p, &report.Document{Clock: d.Clock, Survey: d.Survey})
 	return p
 }
+
+// exampleMost is how many columns an example takes that is no id.
+const exampleMost = 160
 
 func checkVerdict(d *check.Document) string {
 	bad := int64(0)
@@ -60,6 +71,9 @@ func checkVerdict(d *check.Document) string {
 	}
 	return s + "."
 }
+
+// inputsListed is how many files are listed, those with something wrong first.
+const inputsListed = 100
 
 // howMany is a count with its unit: "53 of 79 requests".
 func howMany(p *check.Problem) string {

@@ -55,7 +55,7 @@ c                         1      0        0  an unknown format
   a.jsonl: taken for \x1b[2J
 
 Clocks
-All from one clock.
+Each request is on one clock.
 `
 	if b.String() != want {
 		t.Errorf("%s\nwant\n%s", b.String(), want)

@@ -16,7 +16,11 @@ func (v *View) Inspect(d *inspect.Document) *Page {
 	p := &Page{Main: "spans"}
 	v.inspectAnswers(p, d)
 	p.Title("Waterfall")
-	p.Table(v.spanTable(d))
+	spans := v.spanTable(d)
+	p.Table(spans)
+	if n := len(spans.hidden); n > 0 {
+		p.Say(fmt.Sprintf("%s that held less: --unfold, --format csv and json have all.", Plural(int64(n), "more row")))
+	}
 	if text := newFall(d).legend(); text != "" {
 		p.Say(text)
 	}
@@ -62,7 +66,7 @@ func answer(d *inspect.Document) string {
 	if top.Stage == model.StageL2Load.String() && d.Blend.L2GBps.OK {
 		cause += " at " + Speed(d.Blend.L2GBps.V)
 	}
-	s := fmt.Sprintf("%s held %s%s%s (%s)", Escape(top.Stage), most, ofWhole(top.NS, part.total), part.words, cause)
+	s := fmt.Sprintf("%s held %s%s%s (%s)", brief(top.Stage), most, ofWhole(top.NS, part.total), part.words, cause)
 	if top.DragNS > 0 {
 		s += fmt.Sprintf("; without it at most %s less", Duration(top.DragNS))
 	} else {
@@ -122,7 +126,7 @@ func (v *View) inspectAnswers(p *Page, d *inspect.Document) {
 	if r.ExternalID != "" && r.ExternalID != r.ID {
 		who += ", for the client " + Escape(r.ExternalID)
 	}
-	p.Fact("Request", who+"; model "+Escape(r.Model))
+	p.Fact("Request", who+"; model "+brief(r.Model))
 	p.Fact("When", v.when(d))
 	part := judged(d)
 	p.Fact("Path", boundShares(part.bounds, part.total)+part.words)
@@ -240,7 +244,7 @@ func worstOf(d *inspect.Document) string {
 	f := &d.Findings[0]
 	text := Toned(severityTone(f.Severity), f.Severity) + " " + Escape(f.Code) + ": " + Escape(f.Message)
 	if n := len(d.Findings) - 1; n > 0 {
-		text += fmt.Sprintf(" (%d more below)", n)
+		text += fmt.Sprintf(" (%s below)", oneOrMany(int64(n), "other finding", "other findings"))
 	}
 	return text
 }
@@ -264,7 +268,7 @@ func sourceOf(d *inspect.Document) string {
 				longest = max(longest, s.CriticalNS.V)
 			}
 		}
-		add(Escape(top), func(s *inspect.Span) bool { return s.Stage == top && s.CriticalNS.V == longest })
+		add(brief(top), func(s *inspect.Span) bool { return s.Stage == top && s.CriticalNS.V == longest })
 	}
 	if d.CriticalPath.TTFT != nil {
 		add("first token", func(s *inspect.Span) bool { return s.Stage == model.StageLLMRequest.String() })

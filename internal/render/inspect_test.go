@@ -1,12 +1,14 @@
 package render
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/cbtrace/cbtrace/internal/analyze/inspect"
 	"github.com/cbtrace/cbtrace/internal/analyze/report"
+	"github.com/cbtrace/cbtrace/internal/model"
 )
 
 func ptr(n int64) *int64 { return &n }
@@ -157,5 +159,38 @@ func TestWaterfallScale(t *testing.T) {
 	_, _ = k.Write([]byte(drawBar((&View{}).spanTable(d).Rows[0][1].bar, 24) + "\n"))
 	if got, want := b.String(), "─────────███████████████\n"; got != want {
 		t.Errorf("root %q, want %q", got, want)
+	}
+}
+
+// A request of very many different spans shows those that held most of the path, then the longest, with what is above them; --unfold shows all.
+func TestWaterfallOfMany(t *testing.T) {
+	d := &inspect.Document{Window: inspect.Window{StartUnixNS: model.Some(0), DurationNS: model.Some(1e9)}}
+	add := func(id, parent string, ns, path int64) {
+		d.Spans = append(d.Spans, inspect.Span{ID: id, Parent: parent, Stage: "stage " + id, Class: "work", StartNS: model.Some(0), DurationNS: model.Some(ns), CriticalNS: model.Some(path)})
+	}
+	add("r", "", 1e9, 0)
+	for i := range int64(1000) {
+		add(fmt.Sprint("n", i), "r", 1000+i, 0)
+	}
+	add("group", "r", 1, 0)
+	add("held", "group", 1, 1)
+	table := (&View{}).spanTable(d)
+	var shown []string
+	for i, row := range table.Rows {
+		if !table.hidden[i] {
+			shown = append(shown, strings.TrimSpace(row[0].text))
+		}
+	}
+	if len(shown) != spansShown || shown[0] != "stage r" || shown[1] != "stage n603" || !slices.Equal(shown[spansShown-2:], []string{"stage group", "stage held"}) {
+		t.Errorf("%d rows: %q", len(shown), shown)
+	}
+	if len(table.Rows) != 1003 {
+		t.Errorf("%d rows in CSV", len(table.Rows))
+	}
+	if got := text(t, (&View{}).Inspect(d), 120); !strings.Contains(got, "\n603 more rows that held less: --unfold, ") {
+		t.Errorf("no word of the rest")
+	}
+	if table := (&View{Unfold: true}).spanTable(d); len(table.hidden) != 0 {
+		t.Errorf("unfolded: %d left out", len(table.hidden))
 	}
 }

@@ -26,7 +26,7 @@ func inspectPath(p *Page, d *inspect.Document) {
 		return
 	}
 	first := c.TTFT != nil && c.TTFT.TotalNS > 0
-	t.Columns = []Column{{Name: "stage", Shrink: true}, {Name: "bound by", Drop: 1}}
+	t.Columns = []Column{{Name: "stage", Shrink: true, Most: nameMost}, {Name: "bound by", Drop: 1}}
 	if first {
 		t.Columns = append(t.Columns, Column{Name: "ttft", Kind: Time}, Column{Name: "", Key: "ttft", Kind: Share}, Column{Name: "saves ≤", Key: "ttft_saves", Kind: Time})
 	}
@@ -181,6 +181,9 @@ func hitTable(requested, hit, prefix, segmented, nonPrefix, l1, l2, written, sho
 		name := "found"
 		if sign == "+ " {
 			name = "found, of a kind not said"
+		}
+		if unsaid.V < 0 { // the parts count some tokens twice
+			name = "less those counted twice"
 		}
 		add(sign, name, unsaid)
 	}
@@ -383,37 +386,20 @@ func sideOf(d *inspect.Document) string {
 
 // clockWords say how well the clocks of a request are known against each other.
 func clockWords(d *inspect.Document) string {
-	worst, unknown, compared, moved := int64(0), []string{}, 0, 0
 	processes := timedProcesses(d)
 	if len(processes) < 2 {
 		return "one clock"
 	}
+	var clocks []report.Clock
 	for _, c := range d.Clock {
-		switch {
-		case !slices.Contains(processes, c.Process):
-		case !c.UncertaintyNS.OK:
-			unknown = append(unknown, Escape(c.Process))
-		default:
-			worst = max(worst, c.UncertaintyNS.V)
-			compared++
-			if c.OffsetNS.V != 0 {
-				moved++
-			}
+		if slices.Contains(processes, c.Process) {
+			clocks = append(clocks, c)
 		}
 	}
-	text := fmt.Sprintf("%d processes", len(processes))
-	switch {
-	case compared == 0:
-		return text + ", their clocks never compared (too few spans that hold one another)"
-	case moved > 0:
-		text += ", clocks corrected to ± " + Duration(worst)
-	default:
-		text += ", clocks agree within ± " + Duration(worst)
+	if len(clocks) == 0 {
+		return fmt.Sprintf("%d processes, of whose clocks nothing is known", len(processes))
 	}
-	if len(unknown) > 0 {
-		text += " but for " + strings.Join(unknown, ", ") + " (never compared)"
-	}
-	return text
+	return fmt.Sprintf("%d processes, ", len(processes)) + clockDoubts(clocks)
 }
 
 // timedProcesses are those that wrote spans with a length.

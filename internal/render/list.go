@@ -30,13 +30,13 @@ func (v *View) List(d *list.Document) *Page {
 		{Name: "ttft", Kind: Time},
 		duration,
 		{Name: "hit", Kind: Share, Drop: 1},
-		{Name: "class", Key: "hit_class", Drop: 7},
-		{Name: "top stage", Drop: 3},
-		{Name: "loads", Key: "verdict", Drop: 6},
+		{Name: "class", Key: "hit_class", Idle: "none", Drop: 7},
+		{Name: "top stage", Most: 32, Drop: 3},
+		{Name: "loads", Key: "verdict", Idle: "none", Drop: 6},
 		{Name: "findings", Key: "finding", Shrink: true, Tail: true, Least: 16, Drop: 2}, // the gravest, and how many more
 		{Name: "findings", Hidden: true},
-		{Name: "model", Shrink: true, Least: 12, Drop: 8},
-		{Name: "instance", Shrink: true, Least: 12, Drop: 9},
+		{Name: "model", Shrink: true, Most: nameMost, Least: 12, Drop: 8},
+		{Name: "instance", Shrink: true, Most: nameMost, Least: 12, Drop: 9},
 	}}
 	for i := range d.Requests {
 		r := &d.Requests[i]

@@ -88,8 +88,12 @@ func (p *Page) Text(w io.Writer, s Style) error {
 		case now.label != "":
 			lead := "  " + now.label + strings.Repeat(" ", max(1, labelWidth-columns(now.label)))
 			text = ""
+			deeper := "" // where there are several lines one that is broken goes on deeper
+			if strings.Contains(now.text, "\n") {
+				deeper = "  "
+			}
 			for line := range strings.SplitSeq(now.text, "\n") {
-				text += wrap(s.Plain(line), s.Width, Toned(Strong, lead), strings.Repeat(" ", columns(lead)))
+				text += wrap(s.Plain(line), s.Width, Toned(Strong, lead), strings.Repeat(" ", columns(lead))+deeper)
 				lead = strings.Repeat(" ", columns(lead))
 			}
 		case now.item:

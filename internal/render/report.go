@@ -70,11 +70,19 @@ func (v *View) headline(d *report.Document) string {
 				s += ", p99 " + Duration(part.series.P99NS.V)
 			}
 		}
+		s += "."
 		if len(part.stages) > 0 && part.stages[0].Share.OK {
 			top := &part.stages[0]
-			s += fmt.Sprintf("; %s holds %s of it, without it at most %s less", Escape(top.Stage), Percent(top.Share.V), Percent(float64(top.DragNS)/float64(part.total)))
+			s += fmt.Sprintf(" Of the %s of all requests %s holds %s", part.what, brief(top.Stage), Percent(top.Share.V))
+			if why := stageWords(top.Stage); why != "" {
+				s += " (" + why + ")"
+			}
+			if saves := float64(top.DragNS) / float64(part.total); top.DragNS > 0 {
+				s += fmt.Sprintf("; if %s took no time, at most %s would be saved.", brief(top.Stage), Percent(saves))
+			} else {
+				s += fmt.Sprintf("; if %s took no time, nothing would be saved, for other work ran beside it.", brief(top.Stage))
+			}
 		}
-		s += "."
 	}
 	if h := &d.Hits; h.HitRate.OK {
 		s += fmt.Sprintf(" The cache had %s of %s tokens.", Percent(h.HitRate.V), Count(h.RequestedTokens.V))
@@ -88,23 +96,46 @@ func (v *View) reportAnswers(p *Page, d *report.Document) {
 	if part.total > 0 {
 		p.Fact("Path", boundShares(part.bounds, part.total)+part.words)
 	}
-	h := &d.Hits
-	if h.HitRate.OK {
-		text := fmt.Sprintf("%s of the tokens found, %s loaded", Percent(h.HitRate.V), optPercent(h.EffectiveReuse))
-		if part.total > 0 {
-			text += fmt.Sprintf("; lookup and load took %s of the %s", Percent(float64(cacheTime(part.bounds))/float64(part.total)), part.what)
-		}
-		p.Fact("Cache", fmt.Sprintf("%s; requests: %s full, %s partial, %s miss", text, Count(h.Classes.Full), Count(h.Classes.Partial), Count(h.Classes.Miss)))
-	} else {
-		p.Fact("Cache", "no hit numbers: they need request or cb.request spans of LMCache")
-	}
+	p.Fact("Cache", reportCache(d))
 	for _, s := range d.SLO {
 		p.Fact("SLO", sloWords(&s))
 	}
 	p.Fact("Models", modelWords(d))
-	p.Fact("Worst", reportWorst(d))
+	p.Fact("Worst", v.reportWorst(d))
 	p.Fact("Trust", strings.Join(reportDoubts(d), "; ")+".")
 	p.Fact("Next", v.reportNext(d))
+}
+
+// reportCache says what was found and loaded, what that took of the time, and whether it was worth it as far as that can be told.
+func reportCache(d *report.Document) string {
+	h := &d.Hits
+	if !h.HitRate.OK {
+		return "no hit numbers: they need request or cb.request spans of LMCache"
+	}
+	c := &h.Classes
+	text := fmt.Sprintf("%s of the tokens asked for were found, %s loaded; %s found all, %s a part, %s nothing", Percent(h.HitRate.V), optPercent(h.EffectiveReuse), Plural(c.Full, "request"), Count(c.Partial), Count(c.Miss))
+	part := leading(d)
+	if part.total > 0 {
+		text += fmt.Sprintf("\nlookup, load and choosing what to recompute took %s of the %s", Percent(float64(cacheTime(part.bounds))/float64(part.total)), part.what)
+	}
+	return text + "\n" + worthWords(d)
+}
+
+// worthWords say whether the cache earned what it took, or what that would need.
+func worthWords(d *report.Document) string {
+	w := d.CacheWorth
+	if w == nil {
+		return "whether that is worth it is not known: it takes forward passes (cb.model_forward or cb.partial of the workers) of 20 requests of a model, of which some loaded more than others"
+	}
+	verdict := "in time it is about even"
+	switch {
+	case w.SavedLowNS > w.SpentNS:
+		verdict = "in time it pays"
+	case w.SavedHighNS < w.SpentNS:
+		verdict = "in time it does not pay"
+	}
+	return fmt.Sprintf("%s: a request spent %s on that, and was spared about %s of forward pass (%s to %s, estimated from %s)", verdict, Duration(w.SpentNS), Duration(w.SavedNS), Duration(w.SavedLowNS),
+		Duration(w.SavedHighNS), Plural(w.Requests, "request"))
 }
 
 func sloWords(s *report.SLOResult) string {
@@ -121,7 +152,7 @@ func modelWords(d *report.Document) string {
 	}
 	var text []string
 	for _, name := range sortedKeys(d.Models) {
-		text = append(text, Escape(name)+" "+Percent(d.Models[name]))
+		text = append(text, brief(name)+" "+Percent(d.Models[name]))
 	}
 	if len(text) > modelsShown {
 		text = append(text[:modelsShown], fmt.Sprintf("%d more", len(text)-modelsShown))
@@ -131,20 +162,85 @@ func modelWords(d *report.Document) string {
 
 const modelsShown = 4
 
-func reportWorst(d *report.Document) string {
-	if len(d.Findings) == 0 {
-		return "no finding"
+// reportWorst is what went wrong, gravest first: requests that failed, the gravest finding, background work that ran away, the slowest request.
+func (v *View) reportWorst(d *report.Document) string {
+	var lines []string
+	f := &d.Failed
+	if f.Requests > 0 {
+		text := fmt.Sprintf("%s of %s failed (%s)", Toned(Bad, Count(f.Requests)), Plural(d.Requests.Total, "request"), failedWords(f))
+		lines = append(lines, text+exampleOf(f.Exemplars, f.Requests))
 	}
-	f := &d.Findings[0]
-	text := Toned(severityTone(f.Severity), f.Severity) + " " + Escape(f.Code)
-	if f.Scope == "request" {
-		text += " in " + Plural(f.Count, "request")
+	if shown := gravest(d); shown != nil {
+		text := Toned(severityTone(shown.Severity), shown.Severity) + " " + Escape(shown.Code)
+		if shown.Scope == "request" {
+			text += " in " + Plural(shown.Count, "request") + exampleOf(shown.Exemplars, shown.Count)
+		}
+		if more := len(d.Findings) - 1; more > 0 {
+			text += fmt.Sprintf("; %s of finding below", oneOrMany(int64(more), "other kind", "other kinds"))
+		}
+		lines = append(lines, text)
 	}
-	if len(f.Exemplars) > 0 {
-		text += ", for example " + Escape(f.Exemplars[0])
+	if s := d.Outlasting(); s != nil {
+		text := fmt.Sprintf("%s took up to %s in the background, usually %s", Escape(stageName(s.Stage, s.Owner)), Duration(s.MaxNS.V), Duration(s.P50NS.V))
+		if s.Longest != "" {
+			text += ", in " + Escape(s.Longest)
+		}
+		lines = append(lines, text)
 	}
-	if len(d.Findings) > 1 {
-		text += fmt.Sprintf(" (%s below)", Plural(int64(len(d.Findings)-1), "more finding"))
+	if len(d.Slowest) > 0 {
+		lines = append(lines, slowestWords(d))
+	}
+	if len(d.Findings) == 0 && f.Requests == 0 {
+		lines = append([]string{"no finding, and nothing failed"}, lines...)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// gravest is the finding to show beside the failures: the first that is not what they already say. nil where there is none.
+func gravest(d *report.Document) *report.Finding {
+	for i := range d.Findings {
+		if f := &d.Findings[i]; d.Failed.Requests == 0 || f.Code != "request_error" && f.Code != "retrieve_failed" {
+			return f
+		}
+	}
+	return nil
+}
+
+// failedWords are the ways in which requests failed; one may have failed in several.
+func failedWords(f *report.Failed) string {
+	var ways []string
+	for _, w := range []struct {
+		n    int64
+		what string
+	}{{f.Retrieve, "by a retrieve that failed"}, {f.StatusError, "by a span that ended in an error"}, {f.Aborted, "aborted"}} {
+		if w.n > 0 {
+			ways = append(ways, Count(w.n)+" "+w.what)
+		}
+	}
+	return strings.Join(ways, ", ")
+}
+
+// exampleOf names the first of some requests, the longest of n.
+func exampleOf(ids []string, n int64) string {
+	switch {
+	case len(ids) == 0:
+		return ""
+	case n == 1:
+		return ": " + Escape(ids[0])
+	}
+	return ", the longest " + Escape(ids[0])
+}
+
+func slowestWords(d *report.Document) string {
+	s := &d.Slowest[0]
+	text := "slowest: " + Escape(s.ID) + ", "
+	if s.TTFTNS.OK && d.ByTTFT() {
+		text += Duration(s.TTFTNS.V) + " to the first token"
+	} else {
+		text += Duration(s.DurationNS)
+	}
+	if s.TopStage != "" {
+		text += ", mostly " + brief(s.TopStage)
 	}
 	return text
 }
@@ -163,41 +259,101 @@ func reportDoubts(d *report.Document) []string {
 			out = append(out, oneOrMany(x.n, x.one, x.many))
 		}
 	}
-	worst, never, moved := int64(0), 0, 0
-	for _, c := range d.Clock {
-		if !c.UncertaintyNS.OK {
-			never++
-			continue
-		}
-		worst = max(worst, c.UncertaintyNS.V)
-		if c.OffsetNS.V != 0 {
-			moved++
-		}
+	if n := d.Lookup.AtMost; n > 0 {
+		out = append(out, fmt.Sprintf("l2_load is an upper bound in %s of %s", Count(n), Plural(d.Lookup.N, "lookup")))
 	}
-	switch {
-	case len(d.Clock) == 0:
-		out = append(out, "one clock")
-	case never == len(d.Clock):
-		out = append(out, "clocks were never compared (too few spans that hold one another)")
-	case moved > 0:
-		out = append(out, "clocks corrected to ± "+Duration(worst))
-	default:
-		out = append(out, "clocks agree within ± "+Duration(worst))
-	}
-	if never > 0 && never < len(d.Clock) {
-		out[len(out)-1] += fmt.Sprintf(" but for %d of %d pairs of processes (too few spans that hold one another)", never, len(d.Clock))
-	}
-	return out
+	return append(out, clockDoubts(d.Clock))
 }
 
-func (v *View) reportNext(d *report.Document) string {
-	switch {
-	case len(d.Findings) > 0 && d.Findings[0].Severity != "note" && len(d.Findings[0].Exemplars) > 0:
-		return v.bare("explain", d.Findings[0].Code) + " (what it means)\n" + v.inspectCommand(d.Findings[0].Exemplars[0]) + " (the longest with it)"
-	case len(d.Slowest) > 0:
-		return v.inspectCommand(d.Slowest[0].ID) + " (the slowest)"
+// clockDoubts say how well the clocks of a capture are known against each other, and which are not and why.
+func clockDoubts(clocks []report.Clock) string {
+	worst, known, moved, asTheyAre := int64(0), 0, 0, false
+	var oneSided, few, none, alone []string
+	for i := range clocks {
+		switch c := &clocks[i]; {
+		case c.UncertaintyNS.OK:
+			known++
+			worst = max(worst, c.UncertaintyNS.V)
+			if c.OffsetNS.V != 0 {
+				moved++
+			}
+		case c.OffsetNS.OK:
+			asTheyAre = true
+		case c.Reference == "":
+			alone = append(alone, brief(c.Process))
+		case c.OneSided():
+			oneSided = append(oneSided, brief(c.Process)+" and "+brief(c.Reference))
+		case c.Pairs == 0:
+			none = append(none, brief(c.Process)+" and "+brief(c.Reference))
+		default:
+			few = append(few, brief(c.Process)+" and "+brief(c.Reference))
+		}
 	}
-	return ""
+	var text []string
+	switch {
+	case len(clocks) == 0:
+		return "each request is on one clock"
+	case moved > 0:
+		text = append(text, "clocks corrected to ± "+Duration(worst))
+	case known > 0:
+		text = append(text, "clocks agree within ± "+Duration(worst))
+	case asTheyAre:
+		text = append(text, "clocks taken as they are (--no-skew)")
+	}
+	for _, x := range []struct {
+		who []string
+		why string
+	}{{oneSided, "bounded from one side only"}, {few, "too few pairs of spans to compare them"}, {none, "no pair of spans compares them"}, {alone, "no pair of spans compares them with any other"}} {
+		if len(x.who) > 0 {
+			text = append(text, "clocks taken as they are: "+firstFew(x.who)+" ("+x.why+")")
+		}
+	}
+	return strings.Join(text, "; ")
+}
+
+// firstFew lists the first of some names.
+func firstFew(names []string) string {
+	if more := len(names) - namesShown; more > 0 {
+		return strings.Join(names[:namesShown], ", ") + fmt.Sprintf(" and %d more", more)
+	}
+	return strings.Join(names, ", ")
+}
+
+const namesShown = 3
+
+// reportNext are the commands that lead on: what the gravest thing means, and the request to look at.
+func (v *View) reportNext(d *report.Document) string {
+	var lines []string
+	show := func(ids []string, n int64, what string) {
+		if len(ids) == 0 {
+			return
+		}
+		which := "the request "
+		if n > 1 {
+			which = "the longest "
+		}
+		lines = append(lines, v.inspectCommand(ids[0])+" ("+which+what+")")
+	}
+	grave := gravest(d)
+	if grave != nil && grave.Severity == "note" {
+		grave = nil
+	}
+	if d.Failed.Requests > 0 {
+		show(d.Failed.Exemplars, d.Failed.Requests, "that failed")
+	}
+	if grave != nil {
+		lines = append(lines, v.bare("explain", grave.Code)+" (what it means)")
+		if d.Failed.Requests == 0 {
+			show(grave.Exemplars, grave.Count, "with it")
+		}
+	}
+	if len(d.Slowest) > 0 {
+		lines = append(lines, v.inspectCommand(d.Slowest[0].ID)+" (the slowest)")
+	}
+	if slices.ContainsFunc(d.Clock, func(c report.Clock) bool { return !c.UncertaintyNS.OK }) || d.Requests.Complete < d.Requests.Total {
+		lines = append(lines, v.command("check")+" (what is missing, and which switch would mend it)")
+	}
+	return strings.Join(lines, "\n")
 }
 
 // seriesColumns are the columns of a distribution of times; p99.9 only where there is enough to tell (R8.1).
@@ -325,8 +481,8 @@ func (v *View) reportStages(p *Page, d *report.Document) {
 	stages := slices.Clone(d.Stages)
 	sortStages(stages, v.Sort)
 	many := slices.ContainsFunc(stages, func(s report.Stage) bool { return s.N >= 1000 })
-	t := &Table{Name: "stages", Columns: append([]Column{{Name: "stage", Shrink: true}, {Name: "owner", Hidden: true}, {Name: "spans", Kind: Tally, Drop: 3}, {Name: "requests", Kind: Tally, Hidden: true}}, append(seriesColumns(many),
-		Column{Name: "mean", Kind: Time, Drop: 7}, Column{Name: "of path", Kind: Share}, Column{Name: "path", Key: "critical", Kind: Time, Hidden: true}, Column{Name: "saves ≤", Key: "drag", Kind: Time, Hidden: true},
+	t := &Table{Name: "stages", Columns: append([]Column{{Name: "stage", Shrink: true, Most: nameMost}, {Name: "owner", Hidden: true}, {Name: "spans", Kind: Tally, Drop: 3}, {Name: "requests", Kind: Tally, Hidden: true}}, append(seriesColumns(many),
+		Column{Name: "mean", Kind: Time, Drop: 7}, Column{Name: "of window", Key: "of_path", Kind: Share}, Column{Name: "path", Key: "critical", Kind: Time, Hidden: true}, Column{Name: "saves ≤", Key: "drag", Kind: Time, Hidden: true},
 		Column{Name: "self", Kind: Time, Drop: 6}, Column{Name: "total", Kind: Time, Hidden: true})...)}
 	for i := range stages {
 		s := &stages[i]
@@ -334,7 +490,13 @@ func (v *View) reportStages(p *Page, d *report.Document) {
 			Of(s.SelfNS), Known(s.TotalNS))...)...)
 	}
 	p.Table(t)
+	if more := t.hide(stagesShown, func(i int) bool { return model.StageOf(stages[i].Stage) != model.StageNone }); more > 0 {
+		p.Say(fmt.Sprintf("%s, of names that cbtrace does not know: --sort puts others first, --format csv and json have all.", oneOrMany(int64(more), "more stage", "more stages")))
+	}
 }
+
+// stagesShown is how many stages are shown, those of the vocabulary first.
+const stagesShown = 50
 
 func reportPath(p *Page, d *report.Document) {
 	p.Title("Critical path")
@@ -349,7 +511,7 @@ func reportPath(p *Page, d *report.Document) {
 		return
 	}
 	first := c.TTFT != nil && c.TTFT.TotalNS > 0
-	t.Columns = []Column{{Name: "stage", Shrink: true}}
+	t.Columns = []Column{{Name: "stage", Shrink: true, Most: nameMost}}
 	b.Columns = []Column{{Name: "bound by"}}
 	early, bounds := map[string]*report.StageTime{}, map[string]int64{}
 	rows, causes := slices.Clone(c.ByStage), slices.Clone(c.ByBound)

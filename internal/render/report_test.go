@@ -1,6 +1,7 @@
 package render
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -34,6 +35,7 @@ func TestReport(t *testing.T) {
 		Stages: []report.Stage{
 			{Stage: "cb.lookup.rpc", Owner: "scheduler", Class: "work", Spans: 12, Requests: 12, Series: series(11, 60, 80, 85, 90, 90, 62), CriticalNS: 5e8, CriticalShare: share(0.42)},
 			{Stage: "cb.request", Owner: "server", Class: "work", Spans: 12, Requests: 12, Series: series(11, 400, 450, 460, 480, 500, 380), CriticalShare: share(0)},
+			{Stage: "mp.store", Owner: "server", Class: "background", Spans: 9, Series: series(9, 10, 20, 20, 20, 9000, 380), Longest: "chatcmpl-2"},
 		},
 		CriticalPath: report.CriticalPath{TotalNS: 4e9, ByStage: []report.StageTime{{Stage: "llm_request", NS: 3e9, Share: share(0.75), DragNS: 3e9}, {Stage: "cb.l2_load", NS: 1e9, Share: share(0.25), DragNS: 9e8}},
 			ByBound: []report.BoundTime{{Bound: "decode", NS: 3e9}, {Bound: "l2_io", NS: 1e9}},
@@ -43,10 +45,10 @@ func TestReport(t *testing.T) {
 		Hits: report.Hits{Requests: 12, RequestedTokens: opt(2048), HitTokens: opt(1280), HitRate: share(0.625), RequestMean: share(0.5), PrefixTokens: opt(768), SegmentedPrefixTokens: opt(256),
 			NonPrefixTokens: opt(256), EffectiveReuse: share(0.6), ShortfallTokens: opt(51), Classes: report.Classes{Miss: 3, Partial: 8, None: 1}, EarlyExits: map[string]int64{"no_gpu_context": 1}},
 		DoubleStartLoadKV: report.DoubleLoads{Requests: 2, PartialThenFull: 1, Repeat: 1, WastedTokens: 512, Exemplars: []string{"chatcmpl-1", "chatcmpl-2"}},
-		Failed:            report.Failed{Retrieve: 1, Requests: 1, ByReason: map[string]int64{"\x1b[2J": 1}},
+		Failed:            report.Failed{Retrieve: 1, Requests: 1, Exemplars: []string{"chatcmpl-1"}, ByReason: map[string]int64{"\x1b[2J": 1}},
 		Load:              report.Load{RequestsPerS: share(0.2), Concurrency: report.Concurrency{Mean: share(0.07), Max: opt(1)}},
 		Findings:          []report.Finding{{Code: "retrieve_failed", Scope: "request", Severity: "error", Count: 1, Exemplars: []string{"chatcmpl-1"}}, {Code: "no_llm_request", Scope: "capture", Severity: "note", Count: 1}},
-		Slowest:           []report.SlowRequest{{ID: "chatcmpl-1\u202e", DurationNS: 5e8, TTFTNS: opt(15e7), TopStage: "llm_request"}},
+		Slowest:           []report.SlowRequest{{ID: "chatcmpl-1\u202e", DurationNS: 5e8, TTFTNS: opt(15e7), TopStage: "cb.l2_load"}},
 		Inputs:            []report.Input{{File: "a.jsonl", Errors: []string{"a.jsonl:2: want a JSON object", "a.jsonl:3: x", "a.jsonl:4: x", "a.jsonl:5: x"}, ErrorCount: 9}},
 		Clock:             []report.Clock{{Process: "lmcache-0", Reference: "vllm-sched-0", OffsetNS: opt(-40_100_000), UncertaintyNS: opt(212_000), Pairs: 40, Basis: "pairs"}},
 		Quality:           report.Quality{SpansRead: 340, RecordsRead: 0, Skipped: 9, Orphaned: 1},
@@ -56,19 +58,26 @@ func TestReport(t *testing.T) {
 	v := View{Inputs: []string{"day"}}
 	got := text(t, v.Report(d), 0)
 	for _, want := range []string{
-		"12 requests in 60 s from 2025-11-29T16:00:00.000Z. Median time to first token 90 ms, at most 150 ms (10 values); cb.l2_load holds 50 % of it, without it at most 48 % less. The cache had 62 % of 2,048 tokens.\n",
+		"12 requests in 60 s from 2025-11-29T16:00:00.000Z. Median time to first token 90 ms, at most 150 ms (10 values). Of the time to first token of all requests cb.l2_load holds 50 % (reading from L2); if cb.l2_load took no time, at most 48 % would be saved. The cache had 62 % of 2,048 tokens.\n",
 		"  Path     l2_io 50 % (reading from L2) to the first token\n",
-		"  Cache    62 % of the tokens found, 60 % loaded; lookup and load took 50 % of the time to first token; requests: 0 full, 8 partial, 3 miss\n",
+		"  Cache    62 % of the tokens asked for were found, 60 % loaded; 0 requests found all, 8 a part, 3 nothing\n" +
+			"           lookup, load and choosing what to recompute took 50 % of the time to first token\n" +
+			"           whether that is worth it is not known: it takes forward passes (",
 		"  SLO      ttft<=100ms: met by 70 % (7 of 10)\n",
 		"  SLO      decode_per_token<=1ms: no request has that number\n",
 		"  Models   m 75 %, n 25 %: percentiles mix them, --by model tells them apart\n",
-		"  Worst    error retrieve_failed in 1 request, for example chatcmpl-1 (1 more finding below)\n",
+		"  Worst    1 of 12 requests failed (1 by a retrieve that failed): chatcmpl-1\n" +
+			"           note no_llm_request; 1 other kind of finding below\n" +
+			"           mp.store took up to 9 s in the background, usually 10 ms, in chatcmpl-2\n" +
+			"           slowest: chatcmpl-1\\u202e, 150 ms to the first token, mostly cb.l2_load\n",
 		"  Trust    11 of 12 requests complete; 1 cut off by the start or end of the capture; 9 records skipped; 1 span without its parent; clocks corrected to ± 212 µs.\n",
-		"  Next     cbtrace explain retrieve_failed (what it means)\n           cbtrace inspect chatcmpl-1 day (the longest with it)\n",
+		"  Next     cbtrace inspect chatcmpl-1 day (the request that failed)\n" +
+			"           cbtrace inspect $'chatcmpl-1\\xe2\\x80\\xae' day (the slowest)\n" +
+			"           cbtrace check day (what is missing, and which switch would mend it)\n",
 		"time to first token  10      90    ~110    ~120    ~150     150       95\n",
 		"95 % confidence, time to first token: p50 70 ms to 100 ms, p95 at least 110 ms.\n",
 		"~: too few values for that percentile (p50 needs 5, p90 29, p95 59, p99 299, p99.9 2,995).\n",
-		"cb.request@server     12     400    ~450    ~460    ~480     500      380        0          0\n",
+		"cb.request@server     12     400    ~450    ~460    ~480     500      380          0          0\n",
 		"cb.l2_load     50.0       48.0      25.0       22.5\nllm_request     0          0        75.0       75.0\n",
 		"l2_io       50.0      25.0  reading from L2\n",
 		"12 lookups: 10 measured, 1 with l2_load as an upper bound, 1 without the server's side.\n",
@@ -79,7 +88,7 @@ func TestReport(t *testing.T) {
 		"repeat                    1  the same tokens again (waste)\n",
 		`  \x1b[2J: 1` + "\n",
 		"error            n  for example  which is\nretrieve_failed  1  chatcmpl-1   A retrieve failed,",
-		`chatcmpl-1\u202e      150         500  llm_request` + "\n",
+		`chatcmpl-1\u202e      150         500  cb.l2_load  reading from L2` + "\n",
 		"  a.jsonl:4: x\n  … 6 more in a.jsonl\n",
 		"lmcache-0  vllm-sched-0      -40.1   212     40         0  pairs\n",
 		"spans whose parent is missing: 1",
@@ -101,9 +110,108 @@ func TestReport(t *testing.T) {
 // Without data a section says what it needs.
 func TestReportOfNothing(t *testing.T) {
 	got := text(t, (&View{}).Report(&report.Document{}), 80)
-	for _, want := range []string{"0 requests.\n", "No latency: it needs", "No path: it needs", "No lookup", "No hit numbers: they need", "No request failed.", "All from one clock."} {
+	for _, want := range []string{"0 requests.\n", "No latency: it needs", "No path: it needs", "No lookup", "No hit numbers: they need", "No request failed.", "Each request is on one clock."} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+}
+
+// The gravest comes first: failures, then the gravest finding that they do not say already, then background work and the slowest request.
+func TestReportWorst(t *testing.T) {
+	note := report.Finding{Code: "orphan", Scope: "request", Severity: "note", Count: 3, Exemplars: []string{"o", "p"}}
+	late := report.Finding{Code: "late_poll", Scope: "request", Severity: "warning", Count: 1, Exemplars: []string{"l"}}
+	bad := report.Finding{Code: "request_error", Scope: "request", Severity: "error", Count: 2, Exemplars: []string{"e", "f"}}
+	clocks := report.Finding{Code: "clock_disagreement", Scope: "capture", Severity: "warning", Count: 2, Exemplars: []string{"c"}}
+	for _, c := range []struct {
+		name        string
+		d           report.Document
+		worst, next string
+	}{
+		{"nothing", report.Document{}, "no finding, and nothing failed", ""},
+		{"nothing but the slowest", report.Document{Slowest: []report.SlowRequest{{ID: "s", DurationNS: 5e6, TopStage: "cb.scatter"}}},
+			"no finding, and nothing failed|slowest: s, 5 ms, mostly cb.scatter", "cbtrace inspect s (the slowest)"},
+		{"one with a finding", report.Document{Findings: []report.Finding{late}}, "warning late_poll in 1 request: l",
+			"cbtrace explain late_poll (what it means)|cbtrace inspect l (the request with it)"},
+		{"a note leads nowhere", report.Document{Findings: []report.Finding{note}}, "note orphan in 3 requests, the longest o", ""},
+		{"of the capture", report.Document{Findings: []report.Finding{clocks, note}}, "warning clock_disagreement; 1 other kind of finding below",
+			"cbtrace explain clock_disagreement (what it means)|cbtrace inspect c (the longest with it)"},
+		{"failures say what their findings say", report.Document{Requests: report.Requests{Total: 9, Complete: 9}, Failed: report.Failed{Requests: 3, StatusError: 2, Aborted: 1, Exemplars: []string{"a", "e", "f"}},
+			Findings: []report.Finding{bad, late, note}}, "3 of 9 requests failed (2 by a span that ended in an error, 1 aborted), the longest a|warning late_poll in 1 request: l; 2 other kinds of finding below",
+			"cbtrace inspect a (the longest that failed)|cbtrace explain late_poll (what it means)"},
+	} {
+		v := View{}
+		plain := func(s string) string {
+			var b strings.Builder
+			k := &ink{w: &b}
+			_, _ = k.Write([]byte(s + "\n"))
+			return strings.ReplaceAll(strings.TrimSuffix(b.String(), "\n"), "\n", "|")
+		}
+		if got := plain(v.reportWorst(&c.d)); got != c.worst {
+			t.Errorf("%s: worst is %s\nwant %s", c.name, got, c.worst)
+		}
+		if got := plain(v.reportNext(&c.d)); got != c.next {
+			t.Errorf("%s: next is %s\nwant %s", c.name, got, c.next)
+		}
+	}
+}
+
+// Whether the cache pays is said only where the whole interval says so.
+func TestWorthWords(t *testing.T) {
+	for _, c := range []struct {
+		low, high int64
+		begins    string
+	}{{51e6, 70e6, "in time it pays: a request spent 50 ms on that, and was spared about 60 ms of forward pass (51 ms to 70 ms, estimated from 20 requests)"}, {49e6, 70e6, "in time it is about even: "}, {40e6, 49e6, "in time it does not pay: "}} {
+		got := worthWords(&report.Document{CacheWorth: &report.CacheWorth{Requests: 20, SpentNS: 50e6, SavedNS: 60e6, SavedLowNS: c.low, SavedHighNS: c.high}})
+		if !strings.HasPrefix(got, c.begins) {
+			t.Errorf("%s\nwant %s", got, c.begins)
+		}
+	}
+}
+
+// A capture of very many names fills no screen: stages of the vocabulary stay, and CSV has all.
+func TestReportOfManyNames(t *testing.T) {
+	d := &report.Document{}
+	for i := range 70_000 {
+		d.Stages = append(d.Stages, report.Stage{Stage: fmt.Sprintf("name.%d", i), Class: "work", Spans: 1, Series: series(1, 1, 1, 1, 1, 1, 1)})
+	}
+	d.Stages = append(d.Stages, report.Stage{Stage: "mp.store", Owner: "server", Class: "background", Spans: 1, Series: series(1, 1, 1, 1, 1, 1, 1)})
+	p := (&View{}).Report(d)
+	got := text(t, p, 120)
+	for _, want := range []string{"name.48 ", "mp.store", "\n69,951 more stages, of names that cbtrace does not know: "} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q", want)
+		}
+	}
+	if n := strings.Count(got, "\n"); n > 100 {
+		t.Errorf("%d lines", n)
+	}
+	if n := len(p.Find("stages").Rows); n != 70_001 {
+		t.Errorf("%d rows in CSV", n)
+	}
+}
+
+// A long name is cut in its middle in every table and sentence; an id is not.
+func TestReportOfLongNames(t *testing.T) {
+	long := strings.Repeat("m", 100_000)
+	d := &report.Document{
+		Stages: []report.Stage{{Stage: long, Class: "work", Spans: 1, Series: series(1, 1, 1, 1, 1, 1, 1)}}, Models: map[string]float64{long: 0.5, "n": 0.5},
+		Groups: []report.Group{{By: "hit_class", Value: long, Requests: 1}}, Latency: series(1, 1, 1, 1, 1, 1, 1), Clock: []report.Clock{{Process: long, Basis: "none"}},
+		CriticalPath: report.CriticalPath{TotalNS: 1, ByStage: []report.StageTime{{Stage: long, NS: 1, Share: share(1)}}, ByBound: []report.BoundTime{{Bound: "engine", NS: 1}}},
+		Slowest:      []report.SlowRequest{{ID: strings.Repeat("i", 200), TopStage: long}}, Hits: report.Hits{Requests: 1, RequestedTokens: opt(1), EarlyExits: map[string]int64{long: 1}},
+		Failed: report.Failed{Requests: 1, ByReason: map[string]int64{long: 1}},
+	}
+	p := (&View{}).Report(d)
+	var markdown strings.Builder
+	if err := p.Markdown(&markdown); err != nil {
+		t.Fatal(err)
+	}
+	for name, got := range map[string]string{"text": text(t, p, 120), "wide": text(t, p, 0), "markdown": markdown.String()} {
+		if len(got) > 20_000 || strings.Contains(got, strings.Repeat("m", 200)) {
+			t.Errorf("%s has %d bytes", name, len(got))
+		}
+		if !strings.Contains(got, strings.Repeat("i", 200)) {
+			t.Errorf("%s cuts an id", name)
 		}
 	}
 }

@@ -76,7 +76,7 @@ func reportHits(p *Page, d *report.Document) {
 	}
 	p.Say(text + ".")
 	for _, reason := range sortedKeys(h.EarlyExits) {
-		p.Item(fmt.Sprintf("ended early, %s: %s", Escape(reason), Count(h.EarlyExits[reason])))
+		p.Item(fmt.Sprintf("ended early, %s: %s", brief(reason), Count(h.EarlyExits[reason])))
 	}
 }
 
@@ -174,7 +174,7 @@ func reportWork(p *Page, d *report.Document) {
 			text += fmt.Sprintf(", ratio p50 %s max %s", Percent(r.P50.V), Percent(r.Max.V))
 		}
 		for _, way := range sortedKeys(b.Dispatch) {
-			text += fmt.Sprintf(", %s %s", Count(b.Dispatch[way]), Escape(way))
+			text += fmt.Sprintf(", %s %s", Count(b.Dispatch[way]), brief(way))
 		}
 		p.Item(text)
 	}
@@ -202,7 +202,7 @@ func some(phrase string, n model.Opt) string {
 func reportGroups(p *Page, d *report.Document) {
 	for rest := d.Groups; len(rest) > 0; {
 		by := rest[0].By
-		t := &Table{Name: "by_" + by, Columns: []Column{{Name: by}, {Name: "requests", Kind: Tally}, {Name: "ttft p50", Kind: Time, Drop: 1}, {Name: "ttft p95", Kind: Time}, {Name: "latency p50", Kind: Time, Drop: 3},
+		t := &Table{Name: "by_" + by, Columns: []Column{{Name: by, Shrink: true, Most: nameMost}, {Name: "requests", Kind: Tally}, {Name: "ttft p50", Kind: Time, Drop: 1}, {Name: "ttft p95", Kind: Time}, {Name: "latency p50", Kind: Time, Drop: 3},
 			{Name: "latency p95", Kind: Time, Drop: 2}, {Name: "hits", Kind: Share}}}
 		few := false
 		for len(rest) > 0 && rest[0].By == by {

@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/cbtrace/cbtrace/internal/analyze/finding"
@@ -17,10 +18,11 @@ func reportFailures(p *Page, d *report.Document) {
 	if f.Requests == 0 {
 		p.Say("No request failed.")
 	} else {
-		p.Say(fmt.Sprintf("%s of %s failed: %s by a retrieve, %s by a status, %s aborted.", Count(f.Requests), Plural(d.Requests.Total, "request"), Count(f.Retrieve), Count(f.StatusError), Count(f.Aborted)))
+		p.Say(fmt.Sprintf("%s of %s failed: %s.", Count(f.Requests), Plural(d.Requests.Total, "request"), failedWords(f)))
+		p.Say("Longest: " + idList(f.Exemplars, 3))
 	}
 	for _, reason := range sortedKeys(f.ByReason) {
-		p.Item(fmt.Sprintf("%s: %s", Escape(reason), Count(f.ByReason[reason])))
+		p.Item(fmt.Sprintf("%s: %s", brief(reason), Count(f.ByReason[reason])))
 	}
 	if text := loadWords(&d.Load); text != "" {
 		p.Say(text + ".")
@@ -127,10 +129,10 @@ func reportFindings(p *Page, d *report.Document) {
 
 func reportSlowest(p *Page, d *report.Document) {
 	p.Title("Slowest")
-	t := &Table{Name: "slowest", Columns: []Column{{Name: "request"}, {Name: "ttft", Kind: Time}, {Name: "latency", Kind: Time}, {Name: "mostly", Drop: 1}}}
+	t := &Table{Name: "slowest", Columns: []Column{{Name: "request"}, {Name: "ttft", Kind: Time}, {Name: "latency", Kind: Time}, {Name: "mostly", Shrink: true, Most: nameMost, Drop: 1}, {Name: "which is", Drop: 2}}}
 	for i := range d.Slowest {
 		r := &d.Slowest[i]
-		t.Add(Word(r.ID), Known(r.TTFTNS), Of(r.DurationNS), Word(r.TopStage))
+		t.Add(Word(r.ID), Known(r.TTFTNS), Of(r.DurationNS), Word(r.TopStage), Word(stageWords(r.TopStage)))
 	}
 	t.Limit = slowestShown
 	p.Table(t)
@@ -141,9 +143,12 @@ const slowestShown = 10
 func reportClock(p *Page, d *report.Document) {
 	p.Title("Clocks")
 	if len(d.Clock) == 0 {
-		p.Say("All from one clock.")
+		p.Say("Each request is on one clock.")
 	}
 	p.Table(clockTable(d.Clock))
+	if slices.ContainsFunc(d.Clock, func(c report.Clock) bool { return c.OneSided() }) {
+		p.Say("one-sided: the pairs only say that a clock is not ahead, or not behind, by more than some amount.")
+	}
 	if d.Survey == "sampled" || d.Survey == report.SurveyPerShard {
 		p.Say("Estimated from a part of the capture (" + d.Survey + ").")
 	}
@@ -160,8 +165,16 @@ func clockTable(clocks []report.Clock) *Table {
 			drift = Cell{}
 		}
 		basis := c.Basis
-		if basis == "none" {
-			basis = "not known"
+		switch {
+		case basis != "none":
+		case c.OffsetNS.OK:
+			basis = "as it is"
+		case c.Pairs == 0:
+			basis = "no pair"
+		case c.OneSided():
+			basis = "one-sided"
+		default:
+			basis = "too few"
 		}
 		offset := Known(c.OffsetNS)
 		if offset.known && (model.IsAdrift(c.Process) || model.IsAdrift(c.Reference)) { // decades, which would be the unit of all the others
@@ -185,9 +198,17 @@ func reportQuality(p *Page, d *report.Document) {
 		{q.Outside, "spans outside their parent"}, {q.Cycles, "rings of parents cut"}, {q.Negative, "spans that end before they start"}, {q.Untimed, "spans without a time"},
 		{q.Open, "spans without an end"}, {q.UnknownStages, "spans with unknown names"}, {q.Coalesced, "profile lines made one span with others"}, {q.Dual, "spans seen as a profile line too"}})
 	t := &Table{Name: "inputs", Columns: []Column{{Name: "file"}, {Name: "format"}, {Name: "size", Key: "size", Kind: Amount}, {Name: "spans", Kind: Tally}, {Name: "records", Kind: Tally}, {Name: "skipped", Kind: Tally}, {Name: "errors", Kind: Tally}}}
+	bad, errors := int64(0), int64(0)
 	for i := range d.Inputs {
 		in := &d.Inputs[i]
 		t.Add(Word(in.File), Word(in.Format), Of(in.Bytes), Of(in.Spans), Of(in.Records), Of(in.Skipped), Of(in.ErrorCount))
+		if in.ErrorCount == 0 {
+			continue
+		}
+		if bad++; bad > badInputsShown {
+			errors += in.ErrorCount
+			continue
+		}
 		for i, e := range in.Errors {
 			if i == errorsShown {
 				p.Item(fmt.Sprintf("… %s more in %s", Count(in.ErrorCount-errorsShown), Escape(in.File)))
@@ -196,8 +217,14 @@ func reportQuality(p *Page, d *report.Document) {
 			p.Item(Escape(e))
 		}
 	}
+	if more := bad - badInputsShown; more > 0 {
+		p.Item(fmt.Sprintf("… %s in %s", Plural(errors, "more error"), Plural(more, "more input")))
+	}
 	p.Data(t)
 }
+
+// badInputsShown is of how many inputs errors are shown.
+const badInputsShown = 10
 
 const errorsShown = 3
 

@@ -33,13 +33,14 @@ type Column struct {
 	Name   string // heading, without its unit
 	Key    string // heading in CSV, without its unit; "": made from Name
 	Kind   Kind
-	Drop   int  // where space is short the column with the largest Drop goes first; 0 stays
-	Shrink bool // text that may be cut in the middle where space is short; ids are never cut
-	Hidden bool // only in CSV
-	Most   int  // columns of a terminal that its text takes at most, unless the table may be as wide as it comes; 0: no limit
-	Tail   bool // text is cut at its beginning rather than in the middle
-	Least  int  // columns to which its text is cut before columns are dropped; 0: not before
-	Apart  bool // its numbers do not add up: the row of small ones has none
+	Drop   int    // where space is short the column with the largest Drop goes first; 0 stays
+	Shrink bool   // text that may be cut in the middle where space is short; ids are never cut
+	Hidden bool   // only in CSV
+	Most   int    // columns of a terminal that its text takes at most, more where the table may be as wide as it comes; 0: no limit
+	Tail   bool   // text is cut at its beginning rather than in the middle
+	Idle   string // text that says nothing: a column in which no cell says anything else is left out
+	Least  int    // columns to which its text is cut before columns are dropped; 0: not before
+	Apart  bool   // its numbers do not add up: the row of small ones has none
 }
 
 // A Cell is a value in the base unit of its column. The zero value is a number that is not known.
@@ -99,8 +100,20 @@ type Table struct {
 	Name    string // what --table calls it; "": by the title of its section
 	Columns []Column
 	Rows    [][]Cell
-	Small   int // text and Markdown show the rows from here on as one, added up; 0: each
-	Limit   int // how many rows text and Markdown show; 0: all
+	Small   int          // text and Markdown show the rows from here on as one, added up; 0: each
+	Limit   int          // how many rows text and Markdown show; 0: all
+	hidden  map[int]bool // rows that they do not show
+}
+
+// hide leaves rows out of text and Markdown until at most so many are shown: the last ones that are not kept. It is how many it left out.
+func (t *Table) hide(most int, keep func(row int) bool) int {
+	t.hidden = map[int]bool{}
+	for i := len(t.Rows) - 1; i >= 0 && len(t.Rows)-len(t.hidden) > most; i-- {
+		if !keep(i) {
+			t.hidden[i] = true
+		}
+	}
+	return len(t.hidden)
 }
 
 // Add appends a row.
@@ -137,7 +150,10 @@ func (t *Table) write(w io.Writer, s Style) error {
 		for _, row := range cells {
 			widths[i] = max(widths[i], columns(row[i]))
 		}
-		if most := t.Columns[i].Most; s.Width > 0 && most > 0 {
+		if most := t.Columns[i].Most; most > 0 {
+			if s.Width <= 0 {
+				most = max(most, nameMostWide)
+			}
 			widths[i] = min(widths[i], max(most, headings[i]))
 		}
 	}
@@ -177,6 +193,14 @@ func (t *Table) write(w io.Writer, s Style) error {
 // shown is the table as text has it: with small rows as one, and not more rows than the limit.
 func (t *Table) shown() *Table {
 	out := *t
+	if len(t.hidden) > 0 {
+		out.Rows = nil
+		for i, row := range t.Rows {
+			if !t.hidden[i] {
+				out.Rows = append(out.Rows, row)
+			}
+		}
+	}
 	if t.Small > 0 && len(t.Rows)-t.Small > 1 {
 		rest := make([]Cell, len(t.Columns))
 		for _, row := range t.Rows[t.Small:] {
@@ -200,9 +224,10 @@ func (t *Table) shown() *Table {
 	return &out
 }
 
-// says reports whether a column is shown: not hidden, and something in it is known. The first one always is.
+// says reports whether a column is shown: not hidden, and something in it is known. The first one always is where it names the rows.
 func (t *Table) says(i int) bool {
-	return i == 0 || !t.Columns[i].Hidden && slices.ContainsFunc(t.Rows, func(row []Cell) bool { return row[i].known })
+	c := &t.Columns[i]
+	return i == 0 && c.Kind == Text || !c.Hidden && slices.ContainsFunc(t.Rows, func(row []Cell) bool { return row[i].known && (c.Idle == "" || row[i].text != c.Idle) })
 }
 
 func newPlain(t *Table, keep []int, w io.Writer) *tablewriter.Table {
@@ -305,6 +330,15 @@ func shorten(s string, n int, cut string, tail bool) string {
 	}
 	return without(1 + sort.Search(len(runes)-1, func(i int) bool { return columns(without(1+i)) <= n }))
 }
+
+// nameMost is how many columns a name takes that is no id: a stage, a model, a process.
+const nameMost = 48
+
+// nameMostWide is how many it takes where there is room: in Markdown, and on a page as wide as it comes.
+const nameMostWide = 160
+
+// brief is a name within a sentence: escaped, and cut in the middle where it is long. Ids are never cut.
+func brief(s string) string { return shorten(Escape(s), nameMost, "…", false) }
 
 // Cut is text that takes at most n columns of a terminal: what is too much is taken off its end.
 func Cut(s string, n int) string {

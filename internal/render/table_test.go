@@ -47,3 +47,23 @@ cb.l…rpc  98.8       61.8
 		}
 	}
 }
+
+// A column that says nothing is left out: one of numbers of which none is known, also the first, and one of words that all mean nothing.
+func TestColumnsThatSayNothing(t *testing.T) {
+	rows := func(word string) string {
+		table := &Table{Columns: []Column{{Name: "rpc", Kind: Time}, {Name: "n", Kind: Tally}, {Name: "verdict", Idle: "none"}}}
+		table.Add(Cell{}, Of(1), Word("none"))
+		table.Add(Cell{}, Of(2), Word(word))
+		var b strings.Builder
+		if err := table.Text(&b, Style{}); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	if got, want := rows("none"), "n\n1\n2\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got, want := rows("repeat"), "n  verdict\n1  none\n2  repeat\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

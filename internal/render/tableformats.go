@@ -127,7 +127,12 @@ func (t *Table) Markdown(w io.Writer) error {
 		return "--:"
 	})
 	for _, row := range cells {
-		line(func(i int) string { return markdown(strings.TrimRight(row[i], " ")) })
+		line(func(i int) string {
+			if t.Columns[i].Most > 0 {
+				row[i] = shorten(row[i], nameMostWide, "…", t.Columns[i].Tail)
+			}
+			return markdown(strings.TrimRight(row[i], " "))
+		})
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

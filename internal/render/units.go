@@ -166,6 +166,9 @@ func percent(share float64, n int) string {
 	if math.IsNaN(p) || math.IsInf(p, 0) {
 		return Unknown
 	}
+	if p < 0 {
+		return "-" + percent(-share, n)
+	}
 	s := strconv.FormatFloat(p, 'f', n, 64)
 	step := math.Pow(10, float64(-n))
 	switch {

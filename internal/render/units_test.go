@@ -53,6 +53,8 @@ func TestUnits(t *testing.T) {
 	check(Percent(0.999), ">99 %")
 	check(Percent(1), "100 %")
 	check(percent(0.6183, 1), "61.8")
+	check(percent(-0.0002, 1), "-<0.1")
+	check(percent(-0.25, 1), "-25.0")
 	check(Instant(1_764_432_000_123_000_000, nil), "2025-11-29T16:00:00.123Z")
 	check(Instant(1_764_432_000_123_000_000, time.FixedZone("", 2*3600)), "2025-11-29T18:00:00.123+02:00")
 }

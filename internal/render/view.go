@@ -7,6 +7,7 @@ import (
 
 	"github.com/cbtrace/cbtrace/internal/analyze/budget"
 	"github.com/cbtrace/cbtrace/internal/analyze/report"
+	"github.com/cbtrace/cbtrace/internal/model"
 )
 
 // A View is what a page must know beside its document. The zero value shows times in UTC and names no inputs.
@@ -84,6 +85,22 @@ var reasons = map[string]string{
 	"queue": "waiting in a queue", "engine": "in the engine, not broken down", "decode": "decoding", "rpc": "calls between processes", "poll": "ready, but nobody asked yet",
 	"match": "matching in the index", "l2_io": "reading from L2", "l1": "fetching from L1", "gpu_copy": "copying to the GPU", "recompute": "finding out what to compute anew",
 	"forward": "the model's forward pass", "unexplained": "in no known span",
+}
+
+// stageWords say what a stage of the vocabulary spends its own time on; "" for others. Of some it depends on the request.
+func stageWords(stage string) string {
+	switch s := model.StageOf(stage); s {
+	case model.StageNone:
+		return ""
+	case model.StageLLMRequest:
+		return "the engine: queued, or not broken down"
+	case model.StageLookupRPC, model.StageLookup:
+		return "the lookup around its parts"
+	case model.StageSparsePrefetch, model.StageMPLookupPrefetch:
+		return "fetching from L2 or L1"
+	default:
+		return reasons[s.Info().Bound.String()]
+	}
 }
 
 // cacheBounds are those of time that goes into finding, loading and mending cached tokens.

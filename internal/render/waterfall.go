@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -11,6 +12,7 @@ import (
 )
 
 const (
+	spanMost = 2*maxDepth + nameMost
 	maxDepth = 20 // of indentation
 	foldFrom = 4  // siblings of one stage that become one row
 	fine     = 240
@@ -40,12 +42,53 @@ func (v *View) spanTable(d *inspect.Document) *Table {
 	if f.zoomed {
 		axis = "to first token, " + Duration(f.scale)
 	}
-	t := &Table{Name: "spans", Columns: []Column{{Name: "span", Shrink: true}, {Name: axis, Kind: Bar}, {Name: "start", Kind: Time}, {Name: "duration", Kind: Time}, {Name: "on path", Kind: Time, Drop: 2},
+	t := &Table{Name: "spans", Columns: []Column{{Name: "span", Shrink: true, Most: spanMost}, {Name: axis, Kind: Bar}, {Name: "start", Kind: Time}, {Name: "duration", Kind: Time}, {Name: "on path", Kind: Time, Drop: 2},
 		{Name: "self", Kind: Time, Drop: 5}, {Name: "note", Most: 24, Drop: 4}, {Name: "process", Most: 36, Least: 12, Drop: 6}, {Name: "from", Most: 48, Least: 20, Tail: true, Drop: 3}, {Name: "id", Hidden: true}, {Name: "parent", Hidden: true}}}
-	for _, g := range f.rows(v.Unfold) {
+	rows := f.rows(v.Unfold)
+	for _, g := range rows {
 		t.Add(f.cells(&g)...)
 	}
+	if !v.Unfold && len(rows) > spansShown {
+		keep := f.weighty(rows)
+		t.hide(spansShown, func(i int) bool { return keep[i] })
+	}
 	return t
+}
+
+// spansShown is how many rows a waterfall has, unless every span is asked for.
+const spansShown = 400
+
+// weighty are the rows of a waterfall to show of many: those that hold most of the path, then the longest, each with the rows above it.
+func (f *fall) weighty(rows []group) map[int]bool {
+	order, above := make([]int, len(rows)), make([]int, len(rows))
+	path, long := make([]int64, len(rows)), make([]int64, len(rows))
+	var line []int // the rows above, by depth
+	for i := range rows {
+		order[i], above[i] = i, -1
+		if line = line[:min(rows[i].depth, len(line))]; len(line) > 0 {
+			above[i] = line[len(line)-1]
+		}
+		line = append(line, i)
+		for _, s := range rows[i].spans {
+			path[i] += f.Spans[s].CriticalNS.V
+			long[i] += f.Spans[s].DurationNS.V
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(path[b], path[a]), cmp.Compare(long[b], long[a])) })
+	keep := map[int]bool{}
+	for _, i := range order {
+		var chain []int
+		for at := i; at >= 0 && !keep[at]; at = above[at] {
+			chain = append(chain, at)
+		}
+		if len(keep)+len(chain) > spansShown {
+			break
+		}
+		for _, at := range chain {
+			keep[at] = true
+		}
+	}
+	return keep
 }
 
 func newFall(d *inspect.Document) *fall {

@@ -33,10 +33,11 @@ var (
 //	days                first, last − first, instants
 //	traces              see appendNotes
 //	votes               see appendVotes
+//	profile files       see appendPlans
 //	samples             bound (8 bytes), then per process pair: a, b, bound (8 bytes), pairs (see appendPair)
 const (
 	magic   = "cbtrace survey\n"
-	version = 1
+	version = 2
 	maxFile = 1 << 30 // bytes; what a survey holds is bounded far below
 )
 
@@ -70,6 +71,7 @@ func (v *Survey) Write(w io.Writer) error {
 	}
 	e.appendNotes(&v.notes)
 	e.appendVotes(v.votes)
+	e.appendPlans(v.plans)
 	e.fixed(v.bound)
 	e.uvarint(uint64(len(v.samples)))
 	for _, pp := range e.pairsInOrder(v.samples) {
@@ -400,6 +402,7 @@ func (d *decoder) survey(dict *model.Dict) *Survey {
 	}
 	d.notes(v)
 	d.votes(v)
+	d.plans(v)
 	v.bound = d.fixed()
 	for range d.count(11) {
 		a, b := place(d, d.procs), place(d, d.procs)

@@ -14,6 +14,7 @@
 //	leak.go      traces that hold unrelated requests (R2.2)
 //	shutdown.go  spans that ended because their process was stopped (R4.30)
 //	extent.go    the range of the capture (R8.8)
+//	plans.go     what was decided of files of profile lines (R4.12)
 //	file.go      a survey as bytes
 package clock
 
@@ -48,6 +49,8 @@ type Survey struct {
 	votes  ballot // which instances profile lines are of (R4.11)
 	voters []voter
 	voted  []voted
+
+	plans map[string]filePlan // of files of profile lines, by path (R4.12)
 }
 
 // A procPair names two processes, a the one whose name comes first.
@@ -224,4 +227,5 @@ func (v *Survey) Merge(o *Survey) {
 	v.extent.merge(&o.extent)
 	v.votes.merge(o.votes)
 	v.notes.merge(&o.notes)
+	v.mergePlans(o.plans)
 }

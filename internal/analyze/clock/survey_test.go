@@ -235,7 +235,7 @@ func TestReadRefuses(t *testing.T) {
 	}
 	newer := slices.Clone(whole)
 	newer[len(magic)] = version + 1
-	if err := read(newer); !errors.Is(err, ErrVersion) || !strings.Contains(err.Error(), "it is 2, this program reads 1") {
+	if err := read(newer); !errors.Is(err, ErrVersion) || !strings.Contains(err.Error(), "it is 3, this program reads 2") {
 		t.Errorf("newer: %v", err)
 	}
 	for n := len(magic) + 1; n < len(whole); n += 7 {

@@ -88,6 +88,7 @@ type Plan struct {
 	basis   []string            // by keyID: how a unit became known that the key does not say
 	divisor int64               // of starts, should the file turn out to have no epoch although its numbers look as if it had: 1 for none
 	refused string
+	given   *model.ProfilePlan // by a survey table, nil for none
 
 	mu    sync.Mutex
 	facts Facts
@@ -111,6 +112,7 @@ type Outcome struct {
 	Unanchored bool   // its times are not absolute, although they look so: its lines are placed by the requests they share with spans, or untimed
 	Divisor    int64  // of starts, when Unanchored
 	Notes      []string
+	Plan       *model.ProfilePlan // what was decided, for the survey table; nil when Refused
 }
 
 // shared says what becomes of lines on a clock without an epoch.
@@ -137,18 +139,24 @@ func (p *Plan) Finish(near func(from, to int64) bool, now time.Time) Outcome {
 		return Outcome{Refused: p.refused}
 	}
 	out := Outcome{Divisor: 1, Notes: []string{p.choices()}}
+	given := p.given != nil && p.given.Anchor != model.AnchorUnsaid
 	if f.start != 0 {
-		if near != nil {
+		switch {
+		case given:
+			out.Unanchored = p.given.Anchor == model.AnchorNone
+		case near != nil:
 			out.Unanchored = !near(f.start-day, f.end+day)
-		} else {
+		default:
 			out.Unanchored = f.start < firstYear || f.end > now.UnixNano()+day
 		}
 	}
 	switch {
 	case out.Unanchored:
-		out.Divisor = p.divisor
+		if out.Divisor = p.divisor; given {
+			out.Divisor = p.given.Divisor
+		}
 		out.Notes = append(out.Notes, "its times are not within a day of the capture's spans: "+shared)
-		if near == nil {
+		if near == nil && !given {
 			out.Notes[1] = "its times are not of this century: " + shared
 		}
 	case f.unplaced > 0:
@@ -157,7 +165,31 @@ func (p *Plan) Finish(near func(from, to int64) bool, now time.Time) Outcome {
 	if f.unanchored > 0 {
 		out.Notes = append(out.Notes, fmt.Sprintf("%d lines have times on a clock without an epoch: %s", f.unanchored, shared))
 	}
+	out.Plan = p.decided(&out)
 	return out
+}
+
+// decided is what was decided of an input that its lines alone need not tell.
+func (p *Plan) decided(out *Outcome) *model.ProfilePlan {
+	plan := &model.ProfilePlan{}
+	switch {
+	case out.Unanchored:
+		plan.Anchor, plan.Divisor = model.AnchorNone, out.Divisor
+	case p.facts.start != 0:
+		plan.Anchor = model.AnchorEpoch
+	}
+	for k := range p.keys.list {
+		key := &p.keys.list[k]
+		if p.unit[k] == model.UnitUnsaid || key.Unit != model.UnitUnsaid || !p.facts.used[k] && p.facts.first[k][classOther] == 0 {
+			continue
+		}
+		switch key.Role {
+		case model.ProfileStart, model.ProfileEnd, model.ProfileDuration:
+			plan.Units = append(plan.Units, model.ProfileKeyUnit{Key: key.Key, Unit: p.unit[k]})
+		}
+	}
+	slices.SortFunc(plan.Units, func(a, b model.ProfileKeyUnit) int { return cmp.Compare(a.Key, b.Key) })
+	return plan
 }
 
 // contradiction is why an input cannot be read after all: a key of two magnitudes, or a duration whose unit nobody knows.

@@ -7,6 +7,9 @@ import (
 	"github.com/cbtrace/cbtrace/internal/model"
 )
 
+// bySurvey is the basis of a unit that a survey table knows.
+const bySurvey = "the survey table"
+
 // headLines is how many lines tell the units of an input (R4.12).
 const headLines = 10_000
 
@@ -16,6 +19,7 @@ type Head struct {
 	s       jsonscan.Scanner
 	moments []moment // of all lines
 	lines   []headLine
+	given   *model.ProfilePlan
 }
 
 // A headLine is what a line says of units: its moments, and whose it is.
@@ -34,6 +38,9 @@ func NewHead(keys *Keys) *Head {
 	h.reader.moments = &h.moments
 	return h
 }
+
+// Given says what a survey table knows of the input (R2.2): what it says counts, whatever the first lines tell.
+func (h *Head) Given(plan *model.ProfilePlan) { h.given = plan }
 
 // Add looks at a block; blocks come in order. It reports whether more lines count.
 func (h *Head) Add(block []byte) (more bool) {
@@ -88,7 +95,7 @@ func (h *Head) read() {
 // Plan is how an input that begins with these lines is read.
 func (h *Head) Plan() *Plan {
 	n := len(h.keys.list)
-	p := &Plan{keys: h.keys, order: make([]uint8, n), class: make([]class, n), unit: make([]model.ProfileUnit, n), basis: make([]string, n), divisor: 1}
+	p := &Plan{keys: h.keys, order: make([]uint8, n), class: make([]class, n), unit: make([]model.ProfileUnit, n), basis: make([]string, n), divisor: 1, given: h.given}
 	for k, key := range h.keys.list {
 		p.unit[k] = key.Unit
 	}
@@ -128,6 +135,10 @@ func (h *Head) pick(p *Plan, l *headLine, role model.ProfileRole) (m moment) {
 func (h *Head) durations(p *Plan) {
 	for k := range h.keys.list {
 		if key := &h.keys.list[k]; key.Role != model.ProfileDuration || key.Unit != model.UnitUnsaid {
+			continue
+		}
+		if u := h.given.Unit(h.keys.list[k].Key); u != model.UnitUnsaid {
+			p.unit[k], p.basis[k] = u, bySurvey
 			continue
 		}
 		used, judged, votes := 0, 0, [len(units)]int{}
@@ -217,6 +228,10 @@ func ratios(unit, sign int) []int {
 func (h *Head) instants(p *Plan) {
 	for k := range h.keys.list {
 		if key := &h.keys.list[k]; key.Role != model.ProfileStart || key.Unit != model.UnitUnsaid || p.class[k] == classUnseen {
+			continue
+		}
+		if u := h.given.Unit(h.keys.list[k].Key); u != model.UnitUnsaid {
+			p.unit[k], p.basis[k] = u, bySurvey
 			continue
 		}
 		u, ok := h.nestedUnit(p, keyID(k))

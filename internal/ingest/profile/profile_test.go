@@ -31,6 +31,7 @@ type setup struct {
 	keepAll bool
 	slow    bool // without the fast reading of lines alike
 	near    func(from, to int64) bool
+	given   *model.ProfilePlan
 	cut     int // bytes of a block; 0: one block
 }
 
@@ -40,6 +41,7 @@ func (c setup) read(t testing.TB, text string) reading {
 	d := model.NewDict()
 	f := d.AddFile("dir/cb.jsonl")
 	h := NewHead(c.keys)
+	h.Given(c.given)
 	h.Add([]byte(text))
 	plan := h.Plan()
 	var r reading

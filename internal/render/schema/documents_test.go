@@ -16,7 +16,7 @@ import (
 // … stands for a distribution.
 var promised = map[string]map[string]string{"report": {
 	"Document": "schema inputs window survey clock requests latency ttft queue decode_per_token slo stages critical_path lookup hits groups " +
-		"double_start_load_kv blend transfers failed load findings slowest quality buckets confidence models",
+		"double_start_load_kv blend transfers failed load findings slowest quality buckets confidence models cache_worth",
 	"Interval":     "metric percentile n low_ns high_ns",
 	"Input":        "file format bytes spans records skipped errors error_count",
 	"Window":       "start_unix_ns end_unix_ns",
@@ -24,7 +24,8 @@ var promised = map[string]map[string]string{"report": {
 	"Requests":     "total complete edge other unattributed_spans",
 	"Series":       "n mean_ns p50_ns p90_ns p95_ns p99_ns p999_ns max_ns total_ns method exact",
 	"SLOResult":    "expr met of share",
-	"Stage":        "stage owner class spans requests … self_ns critical_ns critical_share drag_ns",
+	"Stage":        "stage owner class spans requests … self_ns critical_ns critical_share drag_ns longest",
+	"CacheWorth":   "requests loaded_tokens per_token_ns spent_ns saved_ns saved_low_ns saved_high_ns",
 	"CriticalPath": "total_ns by_stage by_bound ttft",
 	"StageTime":    "stage ns share drag_ns uncertainty_ns rank",
 	"BoundTime":    "bound ns",
@@ -41,7 +42,7 @@ var promised = map[string]map[string]string{"report": {
 		"dropped_chunks partial_blocks scatter_tokens_per_s imp_count matches_per_lookup recomp_ratio dispatch imp_empty",
 	"Ratios":      "n mean p50 p90 p95 p99 max",
 	"Transfers":   "n kernel staging idle bytes staging_gbps",
-	"Failed":      "retrieve status_error aborted by_reason requests",
+	"Failed":      "retrieve status_error aborted by_reason requests exemplars",
 	"Load":        "requests_per_s tokens_per_s concurrency",
 	"Concurrency": "mean max",
 	"Finding":     "code scope severity count exemplars",
