@@ -3,9 +3,6 @@ package ingest
 import (
 	"cmp"
 	"context"
-	"encoding/base64"
-	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"os"
 	"runtime"
@@ -117,17 +114,6 @@ type picker struct {
 	searched atomic.Int64
 }
 
-// A pattern is bytes to look for in JSON, in protobuf, or in both.
-type pattern struct {
-	b            []byte
-	text, binary bool
-}
-
-type matcherKey struct {
-	from, to int
-	binary   bool
-}
-
 // seen is what a record says of its request.
 type seen struct {
 	trace model.TraceID
@@ -197,89 +183,6 @@ func (s *Set) apart(n int, opt Options) bool {
 	return v.name == "cb-profile" || v.name == "lookup-hashes" || strings.HasPrefix(v.name, "lct")
 }
 
-// ask adds what text means to what is looked for: an id and its forms, and a trace.
-func (p *picker) ask(text string) error {
-	if err := p.addID(text); err != nil {
-		return err
-	}
-	if p.half != nil {
-		var raw [8]byte
-		binary.BigEndian.PutUint64(raw[:], *p.half)
-		p.add(pattern{[]byte(strings.ToLower(text)), true, false}, pattern{[]byte(strings.ToUpper(text)), true, false}, pattern{raw[:], false, true})
-		p.add(pattern{[]byte(base64.StdEncoding.EncodeToString(raw[1:7])), true, false}) // its bytes 9 to 14 of 16 begin a group of three
-	}
-	if p.whole != nil {
-		return p.addTrace(*p.whole)
-	}
-	return nil
-}
-
-// addID looks for an id, and for what is left of it where it is the child of another, between quotes or behind its length: an external id.
-func (p *picker) addID(id string) error {
-	if len(id) < minPattern || len(id) > maxPattern-2 || len(p.ids) > maxIDs || !plainText(id) {
-		return errPickAll
-	}
-	p.add(pattern{[]byte(id), true, true})
-	for _, form := range formsOf(id)[1:] {
-		if len(form)+2 < minPattern || !plainText(form) {
-			return errPickAll
-		}
-		p.add(pattern{[]byte(`"` + form + `"`), true, false}, pattern{append([]byte{stringTag, byte(len(form))}, form...), false, true})
-	}
-	return nil
-}
-
-// stringTag begins the text of an OTLP attribute in protobuf.
-const stringTag = 1<<3 | 2
-
-// plainText reports whether JSON writes a text as it is, whoever writes it.
-func plainText(s string) bool {
-	for i := 0; i < len(s); i++ {
-		if c := s[i]; c < ' ' || c > '~' || strings.IndexByte(`"\/<>&'`, c) >= 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// addTrace looks for a trace id: as hex digits, with or without zeros before them, as base64, as bytes.
-func (p *picker) addTrace(t model.TraceID) error {
-	if _, opaque := t.Opaque(); opaque || len(p.traces) > maxTraces {
-		return errPickAll
-	}
-	var raw [16]byte
-	binary.BigEndian.PutUint64(raw[:], t.Hi)
-	binary.BigEndian.PutUint64(raw[8:], t.Lo)
-	digits := hex.EncodeToString(raw[:])
-	forms := []string{digits}
-	if short := strings.TrimLeft(digits, "0"); len(short) > 16 {
-		forms = []string{short} // stands in the whole id too
-	} else if short != digits { // an id of 64 bits, perhaps without the zeros before it
-		if forms = append(forms, digits[16:], `"`+short+`"`); len(short)+2 < minPattern {
-			return errPickAll
-		}
-	}
-	p.add(pattern{raw[:], false, true})
-	for _, form := range forms {
-		p.add(pattern{[]byte(form), true, false}, pattern{[]byte(strings.ToUpper(form)), true, false})
-	}
-	standard := base64.RawStdEncoding.EncodeToString(raw[:])[:21] // 126 of its 128 bits: padding or not
-	url := base64.RawURLEncoding.EncodeToString(raw[:])[:21]
-	p.add(pattern{[]byte(standard), true, false})
-	if url != standard {
-		p.add(pattern{[]byte(url), true, false}, pattern{[]byte(strings.ReplaceAll(standard, "/", `\/`)), true, false})
-	}
-	return nil
-}
-
-func (p *picker) add(patterns ...pattern) {
-	for _, n := range patterns {
-		if !slices.ContainsFunc(p.patterns, func(o pattern) bool { return string(o.b) == string(n.b) && o.text == n.text }) {
-			p.patterns = append(p.patterns, n)
-		}
-	}
-}
-
 // left reports whether a chunk was not searched for all patterns.
 func (p *picker) left() bool {
 	for _, k := range p.files {
@@ -290,27 +193,6 @@ func (p *picker) left() bool {
 		}
 	}
 	return false
-}
-
-// matcher is a matcher of the patterns from one on, and how many they were with those before; nil: there are none.
-func (p *picker) matcher(from int, binary bool) (m *matcher, to int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	key := matcherKey{from, len(p.patterns), binary}
-	if m, ok := p.matchers[key]; ok {
-		return m, key.to
-	}
-	var patterns [][]byte
-	for _, n := range p.patterns[from:] {
-		if n.binary && binary || n.text && !binary {
-			patterns = append(patterns, n.b)
-		}
-	}
-	if len(patterns) > 0 {
-		m = newMatcher(patterns)
-	}
-	p.matchers[key] = m
-	return m, key.to
 }
 
 // search goes once over all chunks that were not searched for all patterns.
@@ -514,103 +396,4 @@ func (p *picker) choose() error {
 		p.result.pieces[k.input] = pieces
 	}
 	return nil
-}
-
-// related are the ids and traces of the requests that a text means. It takes ids for related that may turn out not to be (two children of one external
-// id): what is read too much is sorted out by the store.
-type related struct {
-	text        string
-	whole       *model.TraceID // the text as a trace id of 32 digits
-	half        *uint64        // of 16
-	ids, forms  map[string]bool
-	traces      map[model.TraceID]bool
-	executionOf string // of id#2: the id
-}
-
-func newRelated(text string) related {
-	if at := strings.LastIndexByte(text, '#'); at > 0 && strings.Trim(text[at+1:], "0123456789") == "" {
-		text = text[:at]
-	}
-	r := related{text: text, ids: map[string]bool{}, forms: map[string]bool{}, traces: map[model.TraceID]bool{}}
-	if raw, err := hex.DecodeString(text); err == nil {
-		switch len(raw) {
-		case 16:
-			r.whole = &model.TraceID{Hi: binary.BigEndian.Uint64(raw), Lo: binary.BigEndian.Uint64(raw[8:])}
-		case 8:
-			n := binary.BigEndian.Uint64(raw)
-			r.half = &n
-		}
-	}
-	return r
-}
-
-// isKey reports whether an attribute names a request (R4.1, R2.6).
-func isKey(k model.AttrKey) bool {
-	switch k {
-	case model.AttrSessionID, model.AttrRequestID, model.AttrReqID, model.AttrExternalRequestID, model.AttrGenAIRequestID, model.AttrResolved:
-		return true
-	}
-	return false
-}
-
-// formsOf are an id and the external ids that it may be the child of (R4.2).
-func formsOf(id string) []string {
-	forms := []string{id}
-	child, indexed := model.TrimIndex(id)
-	if indexed {
-		forms = append(forms, child)
-		if whole, ok := model.TrimSuffix(id); ok {
-			forms = append(forms, whole)
-		}
-	}
-	if base, ok := model.TrimSuffix(child); ok {
-		forms = append(forms, base)
-	}
-	return forms
-}
-
-// fits reports whether a record with this trace and these ids may be of the requests.
-func (r *related) fits(trace model.TraceID, ids []string) bool {
-	if r.traces[trace] || r.whole != nil && *r.whole == trace || r.half != nil && *r.half == trace.Lo {
-		return true
-	}
-	return slices.ContainsFunc(ids, r.fitsID)
-}
-
-func (r *related) fitsID(id string) bool {
-	if strings.HasPrefix(id, r.text) || r.forms[id] {
-		return true
-	}
-	return slices.ContainsFunc(formsOf(id), func(form string) bool { return r.ids[form] || form == r.text })
-}
-
-// addRelated takes in an id, and reports whether it is new.
-func (r *related) addRelated(id string) bool {
-	if r.ids[id] {
-		return false
-	}
-	r.ids[id] = true
-	for _, form := range formsOf(id) {
-		r.forms[form] = true
-	}
-	return true
-}
-
-// keep drops the records of a batch that are of other requests.
-func (r *related) keep(b *model.Batch) {
-	kept := b.Records[:0]
-	var ids []string
-	for i := range b.Records {
-		rec := &b.Records[i]
-		ids = ids[:0]
-		for _, a := range b.AttrsOf(rec) {
-			if isKey(a.Key) && a.Kind == model.StrValue && a.Len > 0 {
-				ids = append(ids, string(b.Text[a.Off:a.Off+a.Len]))
-			}
-		}
-		if r.fits(rec.Trace, ids) {
-			kept = append(kept, *rec)
-		}
-	}
-	b.Records = kept
 }

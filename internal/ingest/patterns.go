@@ -1,0 +1,126 @@
+package ingest
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"slices"
+	"strings"
+
+	"github.com/cbtrace/cbtrace/internal/model"
+)
+
+// A pattern is bytes to look for in JSON, in protobuf, or in both.
+type pattern struct {
+	b            []byte
+	text, binary bool
+}
+
+type matcherKey struct {
+	from, to int
+	binary   bool
+}
+
+// ask adds what text means to what is looked for: an id and its forms, and a trace.
+func (p *picker) ask(text string) error {
+	if err := p.addID(text); err != nil {
+		return err
+	}
+	if p.half != nil {
+		var raw [8]byte
+		binary.BigEndian.PutUint64(raw[:], *p.half)
+		p.add(pattern{[]byte(strings.ToLower(text)), true, false}, pattern{[]byte(strings.ToUpper(text)), true, false}, pattern{raw[:], false, true})
+		p.add(pattern{[]byte(base64.StdEncoding.EncodeToString(raw[1:7])), true, false}) // its bytes 9 to 14 of 16 begin a group of three
+	}
+	if p.whole != nil {
+		return p.addTrace(*p.whole)
+	}
+	return nil
+}
+
+// addID looks for an id, and for what is left of it where it is the child of another, between quotes or behind its length: an external id.
+func (p *picker) addID(id string) error {
+	if len(id) < minPattern || len(id) > maxPattern-2 || len(p.ids) > maxIDs || !plainText(id) {
+		return errPickAll
+	}
+	p.add(pattern{[]byte(id), true, true})
+	for _, form := range formsOf(id)[1:] {
+		if len(form)+2 < minPattern || !plainText(form) {
+			return errPickAll
+		}
+		p.add(pattern{[]byte(`"` + form + `"`), true, false}, pattern{append([]byte{stringTag, byte(len(form))}, form...), false, true})
+	}
+	return nil
+}
+
+// stringTag begins the text of an OTLP attribute in protobuf.
+const stringTag = 1<<3 | 2
+
+// plainText reports whether JSON writes a text as it is, whoever writes it.
+func plainText(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; c < ' ' || c > '~' || strings.IndexByte(`"\/<>&'`, c) >= 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// addTrace looks for a trace id: as hex digits, with or without zeros before them, as base64, as bytes.
+func (p *picker) addTrace(t model.TraceID) error {
+	if _, opaque := t.Opaque(); opaque || len(p.traces) > maxTraces {
+		return errPickAll
+	}
+	var raw [16]byte
+	binary.BigEndian.PutUint64(raw[:], t.Hi)
+	binary.BigEndian.PutUint64(raw[8:], t.Lo)
+	digits := hex.EncodeToString(raw[:])
+	forms := []string{digits}
+	if short := strings.TrimLeft(digits, "0"); len(short) > 16 {
+		forms = []string{short} // stands in the whole id too
+	} else if short != digits { // an id of 64 bits, perhaps without the zeros before it
+		if forms = append(forms, digits[16:], `"`+short+`"`); len(short)+2 < minPattern {
+			return errPickAll
+		}
+	}
+	p.add(pattern{raw[:], false, true})
+	for _, form := range forms {
+		p.add(pattern{[]byte(form), true, false}, pattern{[]byte(strings.ToUpper(form)), true, false})
+	}
+	standard := base64.RawStdEncoding.EncodeToString(raw[:])[:21] // 126 of its 128 bits: padding or not
+	url := base64.RawURLEncoding.EncodeToString(raw[:])[:21]
+	p.add(pattern{[]byte(standard), true, false})
+	if url != standard {
+		p.add(pattern{[]byte(url), true, false}, pattern{[]byte(strings.ReplaceAll(standard, "/", `\/`)), true, false})
+	}
+	return nil
+}
+
+func (p *picker) add(patterns ...pattern) {
+	for _, n := range patterns {
+		if !slices.ContainsFunc(p.patterns, func(o pattern) bool { return string(o.b) == string(n.b) && o.text == n.text }) {
+			p.patterns = append(p.patterns, n)
+		}
+	}
+}
+
+// matcher is a matcher of the patterns from one on, and how many they were with those before; nil: there are none.
+func (p *picker) matcher(from int, binary bool) (m *matcher, to int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	key := matcherKey{from, len(p.patterns), binary}
+	if m, ok := p.matchers[key]; ok {
+		return m, key.to
+	}
+	var patterns [][]byte
+	for _, n := range p.patterns[from:] {
+		if n.binary && binary || n.text && !binary {
+			patterns = append(patterns, n.b)
+		}
+	}
+	if len(patterns) > 0 {
+		m = newMatcher(patterns)
+	}
+	p.matchers[key] = m
+	return m, key.to
+}

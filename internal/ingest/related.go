@@ -1,0 +1,108 @@
+package ingest
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"slices"
+	"strings"
+
+	"github.com/cbtrace/cbtrace/internal/model"
+)
+
+// related are the ids and traces of the requests that a text means. It takes ids for related that may turn out not to be (two children of one external
+// id): what is read too much is sorted out by the store.
+type related struct {
+	text       string
+	whole      *model.TraceID // the text as a trace id of 32 digits
+	half       *uint64        // of 16
+	ids, forms map[string]bool
+	traces     map[model.TraceID]bool
+}
+
+func newRelated(text string) related {
+	if at := strings.LastIndexByte(text, '#'); at > 0 && strings.Trim(text[at+1:], "0123456789") == "" {
+		text = text[:at]
+	}
+	r := related{text: text, ids: map[string]bool{}, forms: map[string]bool{}, traces: map[model.TraceID]bool{}}
+	if raw, err := hex.DecodeString(text); err == nil {
+		switch len(raw) {
+		case 16:
+			r.whole = &model.TraceID{Hi: binary.BigEndian.Uint64(raw), Lo: binary.BigEndian.Uint64(raw[8:])}
+		case 8:
+			n := binary.BigEndian.Uint64(raw)
+			r.half = &n
+		}
+	}
+	return r
+}
+
+// isKey reports whether an attribute names a request (R4.1, R2.6).
+func isKey(k model.AttrKey) bool {
+	switch k {
+	case model.AttrSessionID, model.AttrRequestID, model.AttrReqID, model.AttrExternalRequestID, model.AttrGenAIRequestID, model.AttrResolved:
+		return true
+	}
+	return false
+}
+
+// formsOf are an id and the external ids that it may be the child of (R4.2).
+func formsOf(id string) []string {
+	forms := []string{id}
+	child, indexed := model.TrimIndex(id)
+	if indexed {
+		forms = append(forms, child)
+		if whole, ok := model.TrimSuffix(id); ok {
+			forms = append(forms, whole)
+		}
+	}
+	if base, ok := model.TrimSuffix(child); ok {
+		forms = append(forms, base)
+	}
+	return forms
+}
+
+// fits reports whether a record with this trace and these ids may be of the requests.
+func (r *related) fits(trace model.TraceID, ids []string) bool {
+	if r.traces[trace] || r.whole != nil && *r.whole == trace || r.half != nil && *r.half == trace.Lo {
+		return true
+	}
+	return slices.ContainsFunc(ids, r.fitsID)
+}
+
+func (r *related) fitsID(id string) bool {
+	if strings.HasPrefix(id, r.text) || r.forms[id] {
+		return true
+	}
+	return slices.ContainsFunc(formsOf(id), func(form string) bool { return r.ids[form] || form == r.text })
+}
+
+// addRelated takes in an id, and reports whether it is new.
+func (r *related) addRelated(id string) bool {
+	if r.ids[id] {
+		return false
+	}
+	r.ids[id] = true
+	for _, form := range formsOf(id) {
+		r.forms[form] = true
+	}
+	return true
+}
+
+// keep drops the records of a batch that are of other requests.
+func (r *related) keep(b *model.Batch) {
+	kept := b.Records[:0]
+	var ids []string
+	for i := range b.Records {
+		rec := &b.Records[i]
+		ids = ids[:0]
+		for _, a := range b.AttrsOf(rec) {
+			if isKey(a.Key) && a.Kind == model.StrValue && a.Len > 0 {
+				ids = append(ids, string(b.Text[a.Off:a.Off+a.Len]))
+			}
+		}
+		if r.fits(rec.Trace, ids) {
+			kept = append(kept, *rec)
+		}
+	}
+	b.Records = kept
+}
