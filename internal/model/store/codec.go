@@ -271,6 +271,87 @@ func (c *cursor) body(shape uint8) body {
 	return r
 }
 
+// window is how many bytes fixed looks at.
+const window = 128
+
+// fixed is head and body where at least window bytes are left, which spares looking for the end at every step. What is damaged may give anything, but
+// nothing beyond the window is read.
+func (c *cursor) fixed(h *head, r *body) {
+	p := (*[window]byte)(c.b)
+	h.flags, h.kind, h.shape = model.RecordFlags(p[0]&flagMask), model.SpanKind(p[0]>>kindShift), p[1]
+	n := 2
+	h.id, n = idAt(p, n, h.shape&shapeIDMask)
+	h.parent, n = idAt(p, n, h.shape>>shapeParentShift&3)
+	if h.shape&shapeStart != 0 {
+		r.start = model.Time(wordAt(p, n))
+		n += 8
+	}
+	var v uint64
+	if h.shape&shapeEnd != 0 {
+		v, n = uvarintAt(p, n)
+		if h.shape&shapeBackwards != 0 {
+			v = -v
+		}
+		r.end = model.Time(uint64(r.start) + v)
+	}
+	v, n = uvarintAt(p, n)
+	r.name = model.StrID(v)
+	if h.shape&shapeStage != 0 {
+		v, n = uvarintAt(p, n)
+		r.stage = model.StrID(v)
+	}
+	v, n = uvarintAt(p, n)
+	r.scope = model.StrID(v)
+	v, n = uvarintAt(p, n)
+	r.res = model.ResID(v)
+	v, n = uvarintAt(p, n)
+	r.pos = int64(v)
+	r.attrs, n = uvarintAt(p, n)
+	if n > window {
+		c.fail()
+		return
+	}
+	c.b = c.b[n:]
+}
+
+// uvarintAt reads a varint at p[n:] and gives where it ends.
+func uvarintAt(p *[window]byte, n int) (uint64, int) {
+	v := uint64(p[n&(window-1)])
+	if v < 0x80 {
+		return v, n + 1
+	}
+	return longUvarintAt(p, n)
+}
+
+func longUvarintAt(p *[window]byte, n int) (v uint64, next int) {
+	for shift := 0; shift < 64; shift += 7 {
+		b := p[n&(window-1)]
+		n++
+		if v |= uint64(b&0x7f) << shift; b < 0x80 {
+			return v, n
+		}
+	}
+	return 0, 2 * window // too long
+}
+
+func wordAt(p *[window]byte, n int) uint64 {
+	if n > window-8 {
+		return 0 // and the end lies beyond the window
+	}
+	return binary.LittleEndian.Uint64(p[n : n+8])
+}
+
+func idAt(p *[window]byte, n int, form uint8) (model.SpanID, int) {
+	switch form {
+	case formHex:
+		return model.SpanID{N: wordAt(p, n), Kind: model.IDHex}, n + 8
+	case formOther:
+		v, next := uvarintAt(p, n+1)
+		return model.SpanID{N: v, Kind: model.IDKind(p[n&(window-1)])}, next
+	}
+	return model.SpanID{}, n
+}
+
 // attr reads one attribute; text is given as bytes.
 func (c *cursor) attr() (key model.AttrKey, v model.Value, text []byte) {
 	k := c.uvarint()

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"math"
 	"unsafe"
 
 	"github.com/cbtrace/cbtrace/internal/model"
@@ -33,8 +34,14 @@ func (d *decoder) span(s *model.Span, e *entry, id string, rec []byte) error {
 
 // content fills s from the content of a record.
 func (d *decoder) content(s *model.Span, e *entry, id string, meta byte, c cursor) error {
-	h := c.head()
-	b := c.body(h.shape)
+	var h head
+	var b body
+	if len(c.b) >= window {
+		c.fixed(&h, &b)
+	} else {
+		h = c.head()
+		b = c.body(h.shape)
+	}
 	if c.bad || int(b.name) >= d.strs || int(b.scope) >= d.strs || int(b.res) >= max(d.ress, 1) || meta&metaJoinMask >= byte(model.NumJoins) {
 		return errCorrupt
 	}
@@ -75,14 +82,26 @@ func (d *decoder) content(s *model.Span, e *entry, id string, meta byte, c curso
 	}
 	d.classify(s, h.flags)
 	for ; b.attrs > 0 && !c.bad; b.attrs-- {
-		key, v, text := c.attr()
-		if key >= model.NumAttrs && int(key-model.NumAttrs) >= d.strs {
+		if len(attrs) < cap(attrs) {
+			attrs = attrs[:len(attrs)+1]
+		} else {
+			attrs = append(attrs, model.Attr{})
+		}
+		a := &attrs[len(attrs)-1] // filled in place: it may hold what was there before
+		k := c.uvarint()
+		a.Key, a.Value.Kind = model.AttrKey(k>>3), model.ValueKind(k&7)
+		a.Value.Int, a.Value.Float, a.Value.Str = 0, 0, ""
+		switch a.Value.Kind {
+		case model.IntValue, model.BoolValue:
+			a.Value.Int = c.varint()
+		case model.FloatValue:
+			a.Value.Float = math.Float64frombits(c.uint64())
+		case model.StrValue:
+			a.Value.Str = d.text(a.Key, c.bytes(c.uvarint()))
+		}
+		if a.Key >= model.NumAttrs && int(a.Key-model.NumAttrs) >= d.strs {
 			return errCorrupt
 		}
-		if v.Kind == model.StrValue {
-			v.Str = d.text(key, text)
-		}
-		attrs = append(attrs, model.Attr{Key: key, Value: v})
 	}
 	if slot := int(meta >> metaSlotShift); slot > 0 {
 		attrs = append(attrs, model.Attr{Key: keyAttrs[min(slot, len(keyAttrs))-1], Value: model.Value{Kind: model.StrValue, Str: id}})
