@@ -65,7 +65,11 @@ func newInspect(a *app) *cobra.Command {
 			if args = args[f.skip:]; !f.used() {
 				id, args = args[0], args[1:]
 			}
-			c, err := a.open(cmd.Context(), &in, args, viewing{whole: true, showSensitive: showSensitive, id: id})
+			look := viewing{whole: true, showSensitive: showSensitive, id: id}
+			if joins {
+				look.id = "" // what does not belong to it has other ids
+			}
+			c, err := a.open(cmd.Context(), &in, args, look)
 			if err != nil {
 				return err
 			}

@@ -15,6 +15,7 @@ import (
 
 const (
 	maxRelatives = 12 // of a request that are named, the best reasons first
+	maxAlike     = 4  // of them for one reason and of the same kinds of process
 	leastAlike   = 6  // characters of an id that another one holds
 )
 
@@ -289,9 +290,18 @@ func (s *joining) lookProcess(d *model.Dict, x *model.Span) {
 // keep puts a relative into the list, or counts it where others come first.
 func (s *joining) keep(of inspect.Relative) {
 	at, _ := slices.BinarySearchFunc(s.found, of, compareRelatives)
-	if s.found = slices.Insert(s.found, at, of); len(s.found) > maxRelatives {
+	s.found = slices.Insert(s.found, at, of)
+	alike, last := 0, len(s.found)-1
+	for i := range s.found {
+		if x := &s.found[i]; x.Why == of.Why && slices.Equal(x.Owners, of.Owners) {
+			if alike++; alike > maxAlike {
+				last = i
+			}
+		}
+	}
+	if alike > maxAlike || len(s.found) > maxRelatives {
 		s.more++
-		s.found = s.found[:maxRelatives]
+		s.found = slices.Delete(s.found, last, last+1)
 	}
 }
 

@@ -212,7 +212,7 @@ func (b *builder) processes() {
 	if len(models) > 1 {
 		b.add(Problem{Code: "several_models", Severity: note, Count: int64(len(models)), Unit: "model", Exemplars: models,
 			Message:  "Requests are of several models, and percentiles over all of them mix them.",
-			WhatToDo: "Tell them apart: cbtrace report --by model, or --where '{ request.model = \"…\" }'."})
+			WhatToDo: "Tell them apart with report --by model, or take one with --where."})
 	}
 }
 
