@@ -12,23 +12,25 @@ import (
 // fromTable fills in what single requests tell: which of them failed, which took longest in a stage, what the cache was worth. All requests
 // count, or those with a stage of the vocabulary. Of more requests than the table holds it is a uniform sample that tells (R8.4).
 func (d *Document) fromTable(t *Table, all bool) {
-	type stageOf struct{ stage, owner string }
+	type stageOf struct {
+		stage model.Stage
+		owner model.Owner
+	}
 	took, ids := map[stageOf]int64{}, map[stageOf]string{}
 	var failed []*Digest
-	requests := func(yield func(*Digest) bool) {
-		for q := range t.All {
-			if (all || q.Flags&model.RowVocabulary != 0) && !yield(q) {
-				return
-			}
+	var w worthSums
+	for i := range t.kept.rows { // in no order: nothing below depends on it
+		q := t.kept.rows[i].digest()
+		if !all && q.Flags&model.RowVocabulary == 0 {
+			continue
 		}
-	}
-	for q := range requests {
 		if q.failed() {
 			failed = append(failed, q)
 		}
+		w.add(q)
 		for i := range q.Stages {
 			s := &q.Stages[i]
-			key := stageOf{s.Stage.String(), s.Owner.String()}
+			key := stageOf{s.Stage, s.Owner}
 			if before, ok := took[key]; s.Counted > 0 && (!ok || s.Total > before || s.Total == before && q.ID < ids[key]) {
 				took[key], ids[key] = s.Total, q.ID
 			}
@@ -37,14 +39,24 @@ func (d *Document) fromTable(t *Table, all bool) {
 	for i := range d.Stages {
 		s := &d.Stages[i]
 		if s.MaxNS.V > 0 { // points take no time anywhere
-			s.Longest = ids[stageOf{s.Stage, s.Owner}]
+			s.Longest = ids[stageOf{model.StageOf(s.Stage), ownerOf(s.Owner)}]
 		}
 	}
 	slices.SortFunc(failed, func(a, b *Digest) int { return cmp.Or(cmp.Compare(b.Window, a.Window), strings.Compare(a.ID, b.ID)) })
 	for _, q := range failed[:min(len(failed), longest)] {
 		d.Failed.Exemplars = append(d.Failed.Exemplars, q.ID)
 	}
-	d.CacheWorth = worth(requests, t.kept.dict.Str)
+	d.CacheWorth = w.worth(t.kept.dict.Str)
+}
+
+// ownerOf is the owner of a name.
+func ownerOf(name string) model.Owner {
+	for o := model.OwnerNone; int(o) < numOwners; o++ {
+		if o.String() == name {
+			return o
+		}
+	}
+	return model.OwnerNone
 }
 
 // failed is R7.11.

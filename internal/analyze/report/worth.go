@@ -1,7 +1,9 @@
 package report
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"github.com/cbtrace/cbtrace/internal/model"
 )
@@ -60,25 +62,38 @@ func forwardOf(d *Digest) (p forwardPass, spent int64, ok bool) {
 	return forwardPass{float64(max(0, d.PromptTokens.V-loaded.V)), float64(loaded.V), float64(forward)}, spent, ok
 }
 
-// worth is the estimate over some requests; nil where they do not tell. They come in an order that does not depend on how they were read, and
-// no product is fused with a sum, so that all machines agree (R2.5).
-func worth(digests func(func(*Digest) bool), names func(model.StrID) string) *CacheWorth {
-	byModel := map[string]*passes{}
-	for d := range digests {
-		p, spent, ok := forwardOf(d)
-		if !ok {
-			continue
-		}
-		f := byModel[names(d.Model)]
-		if f == nil {
-			f = &passes{}
-			byModel[names(d.Model)] = f
-		}
-		f.all = append(f.all, p)
-		f.spent.add(spent)
-		f.loaded.add(int64(p.loaded))
+// worthSums are the forward passes of requests by model.
+type worthSums map[model.StrID]*passes
+
+func (w *worthSums) add(d *Digest) {
+	p, spent, ok := forwardOf(d)
+	if !ok {
+		return
 	}
-	var w CacheWorth
+	if *w == nil {
+		*w = worthSums{}
+	}
+	f := (*w)[d.Model]
+	if f == nil {
+		f = &passes{}
+		(*w)[d.Model] = f
+	}
+	f.all = append(f.all, p)
+	f.spent.add(spent)
+	f.loaded.add(int64(p.loaded))
+}
+
+// worth is the estimate; nil where the requests do not tell. Passes and models are put in an order that does not depend on how they were read,
+// and no product is fused with a sum, so that all machines agree (R2.5).
+func (w worthSums) worth(names func(model.StrID) string) *CacheWorth {
+	byModel := map[string]*passes{}
+	for id, f := range w {
+		slices.SortFunc(f.all, func(a, b forwardPass) int {
+			return cmp.Or(cmp.Compare(a.computed, b.computed), cmp.Compare(a.loaded, b.loaded), cmp.Compare(a.ns, b.ns))
+		})
+		byModel[names(id)] = f
+	}
+	var out CacheWorth
 	var spent, loaded sum
 	saved, variance := 0.0, 0.0
 	for _, name := range sortedKeys(byModel) {
@@ -87,23 +102,23 @@ func worth(digests func(func(*Digest) bool), names func(model.StrID) string) *Ca
 		if !ok {
 			continue
 		}
-		w.Requests += int64(len(f.all))
+		out.Requests += int64(len(f.all))
 		spent.merge(f.spent)
 		loaded.merge(f.loaded)
 		saved += float64(perToken * f.loaded.float())
 		off := sigma * f.loaded.float()
 		variance += float64(off * off)
 	}
-	if w.Requests == 0 {
+	if out.Requests == 0 {
 		return nil
 	}
-	n, off := float64(w.Requests), float64(worthSigmas*math.Sqrt(variance))
-	w.LoadedTokens, w.SpentNS = loaded.int64(), int64(math.Round(spent.float()/n))
-	w.SavedNS, w.SavedLowNS, w.SavedHighNS = int64(math.Round(saved/n)), int64(math.Round((saved-off)/n)), int64(math.Round((saved+off)/n))
+	n, off := float64(out.Requests), float64(worthSigmas*math.Sqrt(variance))
+	out.LoadedTokens, out.SpentNS = loaded.int64(), int64(math.Round(spent.float()/n))
+	out.SavedNS, out.SavedLowNS, out.SavedHighNS = int64(math.Round(saved/n)), int64(math.Round((saved-off)/n)), int64(math.Round((saved+off)/n))
 	if loaded.float() > 0 {
-		w.PerTokenNS = model.SomeFloat(math.Round(saved/loaded.float()*1000) / 1000)
+		out.PerTokenNS = model.SomeFloat(math.Round(saved/loaded.float()*1000) / 1000)
 	}
-	return &w
+	return &out
 }
 
 // savedPerToken is by how much a forward pass is longer when a token is computed instead of loaded, and the standard error of that. Least
