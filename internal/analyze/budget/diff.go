@@ -37,6 +37,7 @@ func Compare(a, b *Subject, jobs int) (*Diff, error) {
 	if err != nil {
 		return nil, err
 	}
+	draws := drawsFor(len(metrics), d.Alpha)
 	pairs := make([]*pair, len(metrics))
 	var next atomic.Int64
 	var wg sync.WaitGroup
@@ -46,7 +47,7 @@ func Compare(a, b *Subject, jobs int) (*Diff, error) {
 	for range min(jobs, len(metrics)) {
 		wg.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(metrics)); i = next.Add(1) - 1 {
-				pairs[i] = pairOf(metrics[i], pa, pb)
+				pairs[i] = pairOf(metrics[i], pa, pb, draws)
 			}
 		})
 	}
@@ -84,6 +85,12 @@ func Compare(a, b *Subject, jobs int) (*Diff, error) {
 		}
 	}
 	return d, nil
+}
+
+// drawsFor is how many draws so many metrics need: the least p-value, which is two-sided, must be small enough for Holm's procedure among all of
+// them, with room.
+func drawsFor(metrics int, alpha float64) int {
+	return max(stats.BlockDraws, int(math.Ceil(4*float64(metrics)/alpha)))
 }
 
 func size(v int64) int64 { return max(v, -v) }
@@ -159,7 +166,7 @@ type pair struct {
 	row DiffMetric
 }
 
-func pairOf(m metric, pa, pb *population) *pair {
+func pairOf(m metric, pa, pb *population, howMany int) *pair {
 	x := &pair{m, DiffMetric{Metric: m.name(), Verdict: Insufficient, Unit: m.unit().String()}}
 	r := &x.row
 	a, b := sideOf(pa.table, pa.table.at(m), nil), sideOf(pb.table, pb.table.at(m), nil)
@@ -183,7 +190,7 @@ func pairOf(m metric, pa, pb *population) *pair {
 	if len(a) < m.least() || len(b) < m.least() || !r.Delta.OK {
 		return x
 	}
-	draws := stats.Differences(sb, []stats.Blocked{sa}, (&measurement{metric: m}).seed(Selection{}))
+	draws := stats.DifferencesOf(howMany, sb, []stats.Blocked{sa}, (&measurement{metric: m}).seed(Selection{}))
 	r.P = model.SomeFloat(min(1, 2*min(stats.Larger(draws), stats.Smaller(draws))))
 	low, high := stats.Bounds(draws)
 	r.Low, r.High = m.round(low), m.round(high)
@@ -219,7 +226,10 @@ func contributions(d *Diff, pairs []*pair, a, b *report.Figures) {
 		n := float64(f.Latency.N())
 		path := f.CriticalPath.ByStage
 		if d.Leading == "ttft" {
-			n, path = float64(f.TTFT.N()), f.CriticalPath.TTFT.ByStage
+			n, path = float64(f.TTFT.N()), nil
+			if first := f.CriticalPath.TTFT; first != nil {
+				path = first.ByStage
+			}
 		}
 		for _, s := range path {
 			if n > 0 {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/cbtrace/cbtrace/internal/analyze/finding"
+	"github.com/cbtrace/cbtrace/internal/analyze/stats"
 	"github.com/cbtrace/cbtrace/internal/model"
 )
 
@@ -68,6 +69,31 @@ func TestCompare(t *testing.T) {
 	check(t, "the other way round", []any{d.Metrics[0].Metric, d.Metrics[0].Verdict, d.Metrics[0].ContributionNS.V < 0}, []any{"cb.partial.critical", Better, true})
 	if p := d.Find("request.p50").WholeP; !p.OK || p.V > 1e-9 {
 		t.Errorf("whole distribution: %v", p)
+	}
+}
+
+// However many metrics there are, one that is always larger survives Holm's procedure.
+func TestDrawsFor(t *testing.T) {
+	for _, n := range []int{1, 75, 125, 250, 251, 600, 5000} {
+		p := make([]float64, n)
+		for i := range p {
+			p[i] = 1
+		}
+		p[0] = 2 / float64(drawsFor(n, DefaultAlpha)+1)
+		if !stats.Holm(p, DefaultAlpha)[0].Rejected {
+			t.Errorf("%d metrics: the least p is %v", n, p[0])
+		}
+	}
+	if n := drawsFor(125, DefaultAlpha); n != stats.BlockDraws {
+		t.Errorf("%d draws for 125 metrics", n)
+	}
+}
+
+// Engines may say the time to first token of requests whose path to it nobody recorded.
+func TestCompareWithoutPathToFirstToken(t *testing.T) {
+	s := run(10, func(i int, r *model.Row) { r.TTFT = model.Some(10 * ms) })
+	if d := compare(t, s, s); d.Leading != "ttft" || d.Changed {
+		t.Errorf("led by %s, changed %v", d.Leading, d.Changed)
 	}
 }
 

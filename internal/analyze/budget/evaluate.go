@@ -64,8 +64,11 @@ func (b *Budget) document(in *Input, tasks []*task) *Document {
 		doc.Baselines = append(doc.Baselines, BaselineInfo{s.Name, s.Figures.Requests.Total})
 	}
 	order := []string{Pass, Warn, Insufficient, Fail}
-	alone := false
+	alone, family := false, 0
 	for _, t := range tasks {
+		if t.comparison != nil && t.rule.Level == LevelError {
+			family++
+		}
 		v := t.result.Verdict
 		if !t.result.Counts() && v != Pass {
 			v = Warn
@@ -78,6 +81,9 @@ func (b *Budget) document(in *Input, tasks []*task) *Document {
 	}
 	if alone {
 		doc.Notes = append(doc.Notes, fmt.Sprintf("%s: run-to-run noise unknown; with %d or more the spread between runs enters the test", counted(len(in.Baselines), "baseline"), enoughBaselines))
+	}
+	if b.Alpha/float64(max(family, 1)) < 1.0/(stats.BlockDraws+1) {
+		doc.Notes = append(doc.Notes, fmt.Sprintf("%s share an alpha of %s: none can fail, since p is at least 1/%d; compare fewer", counted(family, "baseline result"), digits(b.Alpha), stats.BlockDraws+1))
 	}
 	for _, s := range append([]*Subject{in.Current}, in.Baselines...) {
 		if kept := int64(s.Figures.Table.Len()); kept < s.Figures.Table.Total {

@@ -240,6 +240,21 @@ func TestStageCalledAsALatency(t *testing.T) {
 }
 
 // R9.4: fail over insufficient over warn over pass; rules of level warn only warn, those that are off are not there.
+// Five hundred results can still fail, more cannot.
+func TestTooManyBaselineRules(t *testing.T) {
+	s := run(6, func(i int, r *model.Row) {})
+	for _, n := range []int{500, 501} {
+		var rules []string
+		for i := range n {
+			rules = append(rules, fmt.Sprintf("metric: request.mean, baseline: {max_ratio: %d}", i+1))
+		}
+		d := gate(t, Input{Current: s, Baselines: []*Subject{s}}, rules...)
+		if said := strings.Contains(strings.Join(d.Notes, "\n"), "baseline results share an alpha of 0.05: none can fail"); said != (n > 500) {
+			t.Errorf("%d rules: %q", n, d.Notes)
+		}
+	}
+}
+
 func TestRunVerdict(t *testing.T) {
 	in := Input{Current: run(10, func(i int, r *model.Row) { r.Window = int64(i+1) * ms })}
 	pass, fail, few, near := "metric: request.p50, max: 1s", "metric: request.p50, max: 1ns", "metric: request.p99, max: 1s", "metric: request.p50, max: 4ms"

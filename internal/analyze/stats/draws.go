@@ -85,6 +85,11 @@ func Whole(b Blocked) float64 {
 // Differences draws blocks with replacement, for each side as many as it has, 10 000 times, and returns how much larger the statistic of
 // the current side is than the mean of those of the others (R9.3). NaN where a draw has no statistic.
 func Differences(current Blocked, before []Blocked, seed uint64) []float64 {
+	return DifferencesOf(BlockDraws, current, before, seed)
+}
+
+// DifferencesOf is Differences with so many draws: the least p-value that they can give is 1 / (draws + 1).
+func DifferencesOf(draws int, current Blocked, before []Blocked, seed uint64) []float64 {
 	g := generator(seed)
 	most := current.Blocks()
 	for _, b := range before {
@@ -104,7 +109,7 @@ func Differences(current Blocked, before []Blocked, seed uint64) []float64 {
 		}
 		return b.At(c)
 	}
-	out := make([]float64, BlockDraws)
+	out := make([]float64, draws)
 	for i := range out {
 		x, sum := draw(current), 0.0
 		for _, b := range before {
