@@ -11,6 +11,15 @@ import (
 // Redacted is what is shown instead of a secret value of n bytes (R3.6).
 func Redacted(n int) string { return "<redacted " + strconv.Itoa(n) + " bytes>" }
 
+// isRedacted reports whether text is what is shown instead of a secret value: a reader may have seen to it, or the shards of a cut.
+func isRedacted(text []byte) bool {
+	n, ok := bytes.CutPrefix(text, []byte("<redacted "))
+	if ok {
+		n, ok = bytes.CutSuffix(n, []byte(" bytes>"))
+	}
+	return ok && len(n) > 0 && len(n) < 11 && len(bytes.Trim(n, "0123456789")) == 0
+}
+
 // Attributes hold JSON as text (bodies, headers, whole calls), and secret values in it are as secret as those with a key of their own. Such
 // text may be cut off anywhere (exporters limit its length), and may be what Python writes for a dict, so it is not parsed but scanned for
 // keys: a quoted text before a colon.
@@ -68,7 +77,11 @@ func redactText(text []byte, depth int) []byte {
 				to := valueEnd(text, i)
 				n := to - i
 				if c := text[i]; (c == '"' || c == '\'') && n >= 2 && text[to-1] == c {
-					n = len(unquote(text[i+1 : to-1]))
+					value := unquote(text[i+1 : to-1])
+					if n = len(value); isRedacted(value) {
+						i = to
+						continue
+					}
 				}
 				replace(i, to, []byte(strconv.Quote(Redacted(n))))
 				i = to

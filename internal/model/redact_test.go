@@ -142,3 +142,22 @@ func FuzzRedactText(f *testing.F) {
 		secrets(doc)
 	})
 }
+
+// What a reader, or the cut that wrote a shard, has redacted keeps the size that was said; what only looks alike has not been.
+func TestRedactedOnce(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"cache_salt":"<redacted 6 bytes>"}`:               `{"cache_salt":"<redacted 6 bytes>"}`,
+		`{"cache_salt":"<redacted 6 bytes> x"}`:             `{"cache_salt":"<redacted 20 bytes>"}`,
+		`{"cache_salt":"<redacted pepper bytes>"}`:          `{"cache_salt":"<redacted 23 bytes>"}`,
+		`{"cache_salt":"<redacted  bytes>"}`:                `{"cache_salt":"<redacted 17 bytes>"}`,
+		`{"args":"{\"token_ids\":\"<redacted 9 bytes>\"}"}`: `{"args":"{\"token_ids\":\"<redacted 9 bytes>\"}"}`,
+	} {
+		got := RedactText([]byte(text))
+		if string(got) != want {
+			t.Errorf("%s is %s, want %s", text, got, want)
+		}
+		if again := RedactText(bytes.Clone(got)); !bytes.Equal(again, got) {
+			t.Errorf("%s twice is %s", text, again)
+		}
+	}
+}
