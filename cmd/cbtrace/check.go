@@ -17,6 +17,9 @@ func newCheck(a *app) *cobra.Command {
 		Example: `  cbtrace check traces/                              before the numbers are believed
   cbtrace check --format json traces/ | jq -r .verdict`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if reports, _ := a.splitSaved(args); len(reports) > 0 {
+				return usagef("%s is a saved report: check wants the capture it was made of; what was wrong with that stands at the end of cbtrace report %s", reports[0], reports[0])
+			}
 			c, err := a.capture(cmd.Context(), &in, args, viewing{})
 			if err != nil {
 				return err

@@ -57,6 +57,16 @@ func newReport(a *app) *cobra.Command {
 				return err
 			}
 			d := made.Document()
+			answered, err := made.Aggregate.Ask(d, slos, by)
+			if err != nil {
+				return usagef("--by %w", err)
+			}
+			if answered && save != "" {
+				return usagef("--slo and --by cannot be added to what is saved: save the capture with them")
+			}
+			if kept, of := int64(made.Table().Len()), made.Table().Total; answered && len(by) > 0 && kept < of {
+				a.note("groups are of %s of %s: a saved report keeps a sample", render.Count(kept), render.Plural(of, "request"))
+			}
 			if !all && !known(d) {
 				a.note("no stage of the vocabulary in this capture: every trace counts as a request")
 			}
@@ -108,7 +118,7 @@ func (a *app) saveEmpty(made *saved.Report, path string, keepGoing bool, why err
 func (a *app) makeReport(cmd *cobra.Command, in *captureFlags, args []string, opt report.Options) (*saved.Report, error) {
 	reports, rest := a.splitSaved(args)
 	if len(reports) > 0 {
-		if err := errors.Join(oneKind(reports, rest), onlySaved(cmd, reports[0], append(captureOnly, "per", "slo", "by")...)); err != nil {
+		if err := errors.Join(oneKind(reports, rest), onlySaved(cmd, reports[0], append(captureOnly, "per")...)); err != nil {
 			return nil, err
 		}
 		sum, _, err := a.mergeSaved(reports)

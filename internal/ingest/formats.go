@@ -55,6 +55,9 @@ func find(src *source) (*format, verdict) {
 	return nil, verdict{refused: unknown(src)}
 }
 
+// savedReport is how saved reports begin, which commands read without this package.
+const savedReport = "cbtrace report\n"
+
 // unknown says what an input looks like that is of no format.
 func unknown(src *source) error {
 	text := bytes.TrimPrefix(src.head, bom)
@@ -65,6 +68,8 @@ func unknown(src *source) error {
 		return errors.New("nothing but NUL bytes")
 	case len(src.head) == 0:
 		return errors.New("empty")
+	case bytes.HasPrefix(src.head, []byte(savedReport)):
+		return errors.New("a saved report, which has no spans: report, list, merge, diff and gate read it where it is named itself")
 	case len(trimmed) == 0:
 		return errors.New("nothing but white space")
 	case jsonKind(trimmed) != jsonscan.Other:

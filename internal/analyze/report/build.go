@@ -113,13 +113,17 @@ func inputsOf(c *Capture) []Input {
 func (t *tally) sloResults() []SLOResult {
 	out := []SLOResult{}
 	for i, s := range t.slos {
-		r := SLOResult{Expr: t.opt.SLOs[i].Expr, Met: s.met, Of: s.of}
-		if s.of > 0 {
-			r.Share = model.SomeFloat(float64(s.met) / float64(s.of))
-		}
-		out = append(out, r)
+		out = append(out, s.result(t.opt.SLOs[i].Expr))
 	}
 	return out
+}
+
+func (s sloSum) result(expr string) SLOResult {
+	r := SLOResult{Expr: expr, Met: s.met, Of: s.of}
+	if s.of > 0 {
+		r.Share = model.SomeFloat(float64(s.met) / float64(s.of))
+	}
+	return r
 }
 
 // paths are the stages and the paths added up.

@@ -223,7 +223,7 @@ type Hits struct {
 	EffectiveReuse        model.OptFloat   `json:"effective_reuse" doc:"written / asked for, of the requests whose written tokens are known"`
 	ShortfallTokens       model.Opt        `json:"shortfall_tokens" doc:"found but not written"`
 	Classes               Classes          `json:"classes" doc:"all requests by how much was found"`
-	EarlyExits            map[string]int64 `json:"early_exits" doc:"lookups that ended before they searched, by reason"`
+	EarlyExits            map[string]int64 `json:"early_exits,omitzero" doc:"lookups that ended before they searched, by reason; absent where a saved report does not know"`
 }
 
 // Classes counts requests by hit class.
