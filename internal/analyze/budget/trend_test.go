@@ -73,11 +73,12 @@ func TestTrend(t *testing.T) {
 }
 
 // A change is told of weeks without one no more often than chance allows.
-func TestTrendOfChance(t *testing.T) {
+func TestPowerTrend(t *testing.T) {
 	weeks := trials(1000, 100)
 	told := repeated(weeks, 4, func(rnd *rand.Rand) bool {
 		return len(TrendOf(days(rnd, 100, 1, 1, 1, 1, 1, 1, 1)).Stretches) > 1
 	})
+	tell("\n| weeks of 700 requests without a change | told one | at most |\n|--:|--:|--:|\n| %d | %.1f %% | %.1f %% |\n", weeks, 100*float64(told)/float64(weeks), 100*allowed(trendAlpha, weeks))
 	if most := allowed(trendAlpha, weeks); float64(told) > most*float64(weeks) {
 		t.Errorf("%d of %d", told, weeks)
 	}
