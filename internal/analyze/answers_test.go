@@ -8,7 +8,7 @@ import (
 
 // The top stage says why a request took its time: decoding, which is most of nearly every window, and the root's own time say nothing.
 func TestTopStage(t *testing.T) {
-	for _, c := range []struct{ name, text, want string }{
+	for _, c := range []struct{ name, text, want, bound string }{
 		{"most of the time to the first token", `
 r
   llm_request engine 0 1000 gen_ai.latency.time_to_first_token=0.1 gen_ai.request.id=r
@@ -16,28 +16,41 @@ r
       cb.schedule scheduler 5 65
         cb.lookup.rpc scheduler 5 45
       cb.execute worker 65 95
-        cb.model_forward worker 65 95`, "cb.lookup.rpc"},
+        cb.model_forward worker 65 95`, "cb.lookup.rpc not half", ""},
 		{"the engine itself, where it held most of that", `
 r
   llm_request engine 0 1000 gen_ai.latency.time_to_first_token=0.1 gen_ai.request.id=r
     cb.request scheduler 80 95
       cb.execute worker 80 95
-        cb.model_forward worker 80 95`, "llm_request"},
+        cb.model_forward worker 80 95`, "llm_request mostly", "engine"},
 		{"without a first token the most below the root", `
 r
   llm_request engine 0 1000 gen_ai.request.id=r
     cb.request scheduler 5 95
       cb.execute worker 65 95
-        cb.model_forward worker 65 95`, "cb.request"},
+        cb.model_forward worker 65 95`, "cb.request not half", ""},
 		{"the root alone", `
 r
-  llm_request engine 0 1000 gen_ai.request.id=r`, "llm_request"},
+  llm_request engine 0 1000 gen_ai.request.id=r`, "llm_request mostly", "engine"},
+		{"the queue, without holding half", `
+r
+  llm_request engine 0 1000 gen_ai.latency.time_to_first_token=0.1 gen_ai.latency.time_in_queue=0.06 gen_ai.request.id=r
+    cb.request scheduler 45 100
+      cb.schedule scheduler 45 60
+      cb.execute worker 65 100
+        cb.model_forward worker 70 100`, "llm_request not half", "queue"},
 	} {
 		d := reported(t, scenario(t, c.text))
 		if len(d.Slowest) != 1 {
 			t.Fatalf("%s: %d requests", c.name, len(d.Slowest))
 		}
-		is(t, c.name, d.Slowest[0].TopStage, c.want)
+		s := &d.Slowest[0]
+		got := s.TopStage + " not half"
+		if s.Mostly {
+			got = s.TopStage + " mostly"
+		}
+		is(t, c.name, got, c.want)
+		is(t, c.name+", bound", s.TopBound, c.bound)
 	}
 }
 

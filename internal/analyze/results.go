@@ -100,11 +100,12 @@ func (c *Capture) Inspect(ctx context.Context, ids []string, showSensitive bool)
 		return nil, err
 	}
 	workers := make([][]*inspect.Document, c.opt.jobs())
+	pairs := c.clockRows(c.Table.Clocks())
 	err = c.rowsOf(ctx, found, func(w int) (func(*model.Request) bool, func(*analyzer, *model.Row) error) {
 		return func(r *model.Request) bool { return wanted[r.ID] }, func(a *analyzer, row *model.Row) error {
 			workers[w] = append(workers[w], inspect.Build(&inspect.Subject{
 				Request: a.req, Row: row, Path: a.walk, Split: a.split, Findings: a.findings(), Inputs: c.Inputs, ShowSensitive: showSensitive,
-				Clock: c.clockRows(c.Table.Against(a.req.Reference, clocksOf(a.req))),
+				Clock: c.clockRows(c.Table.Against(a.req.Reference, clocksOf(a.req))), Pairs: pairs,
 			}))
 			return nil
 		}

@@ -147,6 +147,7 @@ func (a *analyzer) stages() {
 		st.Critical, st.Drag, st.TTFT, st.TTFTDrag = int64(p.Total), int64(p.Drag), int64(p.TTFT), int64(p.TTFTDrag)
 	}
 	row.TopStage = a.topStage()
+	row.Flags |= a.topFlags(row.TopStage)
 	for i, d := range a.walk.Bounds {
 		row.Bounds[i] = int64(d)
 	}
@@ -182,6 +183,43 @@ func (a *analyzer) topStage() model.StrID {
 		}
 	}
 	return top
+}
+
+// topFlags say what limited most of what the top stage held, where that is the root, and whether it held half of the time by which it was chosen.
+func (a *analyzer) topFlags(top model.StrID) (f model.RowFlags) {
+	start, end := a.req.WindowStart, a.req.WindowEnd
+	if a.walk.TTFT.OK && a.walk.TTFT.V > 0 {
+		end = start + model.Time(a.walk.TTFT.V)
+	}
+	var held model.Time
+	var by [model.NumBounds]model.Time
+	for i := range a.walk.Segments {
+		if s := &a.walk.Segments[i]; s.Span.StageKey == top && s.Lo < end {
+			ns := min(s.Hi, end) - s.Lo
+			held, by[s.Bound] = held+ns, by[s.Bound]+ns
+		}
+	}
+	if held > 0 && 2*held >= end-start {
+		f |= model.RowTopHalf
+	}
+	if top != a.req.Root.StageKey || held == 0 {
+		return f
+	}
+	most := model.Bound(0)
+	for b := range by {
+		if by[b] > by[most] {
+			most = model.Bound(b)
+		}
+	}
+	switch most {
+	case model.BoundQueue:
+		f |= model.RowTopQueue
+	case model.BoundEngine:
+		f |= model.RowTopEngine
+	case model.BoundDecode:
+		f |= model.RowTopDecode
+	}
+	return f
 }
 
 // engine reads what an llm_request says of its own phases (R4.27); the root's own counts, else the first that says anything.

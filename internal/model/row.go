@@ -30,7 +30,29 @@ const (
 	RowHitsNotLoaded                      // tokens were found and no retrieve or scatter recorded (finding missing_stage)
 	RowHitsLoaded                         // tokens were found and loaded
 	RowLLM                                // has an llm_request
+
+	// Of TopStage, where that is the root: what limited most of the time it held; of any: whether it held half of the time or more.
+	RowTopQueue
+	RowTopEngine
+	RowTopDecode
+	RowTopHalf
 )
+
+// RowTop are the flags that say something of the top stage.
+const RowTop = RowTopQueue | RowTopEngine | RowTopDecode | RowTopHalf
+
+// TopBound is what limited most of the time of the top stage, "" where that is not the root.
+func (f RowFlags) TopBound() string {
+	switch {
+	case f&RowTopQueue != 0:
+		return BoundQueue.String()
+	case f&RowTopEngine != 0:
+		return BoundEngine.String()
+	case f&RowTopDecode != 0:
+		return BoundDecode.String()
+	}
+	return ""
+}
 
 // InLatency reports whether a request counts in latency, TTFT and path (R8.2).
 func (f RowFlags) InLatency() bool {

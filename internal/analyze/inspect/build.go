@@ -21,6 +21,7 @@ type Subject struct {
 	Split    *split.Split
 	Findings []finding.Found
 	Clock    []report.Clock     // those of the request's processes are told
+	Pairs    []report.Clock     // of all pairs of processes; those of the request's are told
 	Inputs   []model.InputStats // by path: the formats of sources
 
 	ShowSensitive bool // show secret values (R3.6)
@@ -44,7 +45,7 @@ func Build(s *Subject) *Document {
 	}
 	d := &Document{
 		Schema: Schema, Request: b.request(), TailNS: int64(r.Tail), Spans: b.spans(), CriticalPath: b.path(), Lookup: b.lookups(), Hits: b.hits(),
-		Loads: b.loads(), Blend: b.blend(), Transfers: b.transfers(), Findings: b.findings(), Clock: b.clock(), Quality: b.quality(), Why: b.why(),
+		Loads: b.loads(), Blend: b.blend(), Transfers: b.transfers(), Findings: b.findings(), Clock: b.clock(), Pairs: b.pairs(), Quality: b.quality(), Why: b.why(),
 	}
 	if slices.ContainsFunc(r.Spans, timed) {
 		d.Window = Window{model.Some(int64(r.WindowStart)), model.Some(int64(max(0, r.Window()))), model.Some(int64(r.Uncertainty))}
@@ -240,13 +241,7 @@ func (b *builder) findings() []Finding {
 
 // clock are the rows about processes of this request (R5.8).
 func (b *builder) clock() []report.Clock {
-	here := map[string]bool{}
-	for _, s := range b.Request.Spans {
-		here[b.process(s)] = true
-		if int(s.Clock) < b.dict.NumProcs() { // lines on a clock without an epoch (R4.12)
-			here[b.dict.Proc(s.Clock).Name] = true
-		}
-	}
+	here := b.processes()
 	out := []report.Clock{}
 	for _, c := range b.Clock {
 		if here[c.Process] {
@@ -254,6 +249,29 @@ func (b *builder) clock() []report.Clock {
 		}
 	}
 	return out
+}
+
+// pairs are the rows of the report's clock section about two processes that both are of this request.
+func (b *builder) pairs() (out []report.Clock) {
+	here := b.processes()
+	for _, c := range b.Pairs {
+		if here[c.Process] && here[c.Reference] {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// processes are those on whose clocks the request's spans are.
+func (b *builder) processes() map[string]bool {
+	here := map[string]bool{}
+	for _, s := range b.Request.Spans {
+		here[b.process(s)] = true
+		if int(s.Clock) < b.dict.NumProcs() { // lines on a clock without an epoch (R4.12)
+			here[b.dict.Proc(s.Clock).Name] = true
+		}
+	}
+	return here
 }
 
 func (b *builder) quality() Quality {

@@ -31,6 +31,8 @@ type Document struct {
 	Against      *Against       `json:"against,omitempty" doc:"only with --against"`
 
 	Why *Why `json:"-"` // a table only, in v1
+
+	Pairs []report.Clock `json:"-"` // of the processes of this request, as the report has them: each against another, with a route between or without
 }
 
 // Request is who the request is and what the engine said of it.

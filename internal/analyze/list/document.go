@@ -36,6 +36,8 @@ type Row struct {
 	TopStage    string         `json:"top_stage" doc:"the stage with the most time on the path to the first token; where that is not known, on the path below the root"`
 	Verdict     string         `json:"verdict" enum:"none|partial_then_full|noop_then_full|repeat|many|double_unknown" doc:"on its loads"`
 	Findings    []string       `json:"findings" doc:"codes, errors first"`
+
+	TopBound string `json:"-"` // what limited most of the top stage's time, where that is the root; else ""
 }
 
 // A Request is what a row is made of, small enough to hold many. Times are ns.
@@ -90,6 +92,7 @@ func (q *Request) Row(d *model.Dict) Row {
 	r := Row{
 		ID: q.ID, ExternalID: q.External, TTFTNS: q.TTFT, HitRate: q.hitRate(), HitClass: q.HitClass.String(), Model: d.Str(q.Model),
 		Instance: d.Str(q.Instance), TopStage: d.Str(q.TopStage), Verdict: q.Verdict.String(), Findings: Codes(q.Findings),
+		TopBound: q.Flags.TopBound(),
 	}
 	if q.Start != 0 {
 		r.StartUnixNS, r.DurationNS = model.Some(int64(q.Start)), model.Some(q.Window)

@@ -85,7 +85,7 @@ func (a *Aggregate) Document(c *Capture) *Document {
 		Latency:  t.latency.document(m), TTFT: t.ttft.document(m), Queue: t.queue.document(m), DecodePerToken: t.perToken.document(m),
 		SLO: t.sloResults(), Lookup: t.lookup.document(m), Hits: t.hits.document(), Groups: []Group{},
 		DoubleStartLoadKV: t.doubleLoadResults(), Blend: t.blend.document(m), Transfers: t.transfers.document(m),
-		Failed:   Failed{t.failures.retrieve, t.failures.status, t.failures.aborted, countsOf(&t.failures.reasons), t.failures.requests, []string{}},
+		Failed:   Failed{t.failures.retrieve, t.failures.status, t.failures.aborted, countsOf(&t.failures.reasons), t.failures.requests, []string{}, nil},
 		Findings: t.findingResults(c, d), Slowest: t.slowestResults(d), Quality: a.quality(c),
 		Confidence: t.intervals(), Models: a.table.models(),
 	}
@@ -104,7 +104,7 @@ func (a *Aggregate) Document(c *Capture) *Document {
 func inputsOf(c *Capture) []Input {
 	out := make([]Input, 0, len(c.Inputs))
 	for _, s := range c.Inputs {
-		out = append(out, Input{s.File, s.Format, s.Bytes, s.Spans, s.Records, s.Skipped, append([]string{}, s.Errors...), s.ErrorCount})
+		out = append(out, Input{s.File, s.Format, s.Bytes, s.Spans, s.Records, s.Skipped, append([]string{}, s.Errors...), s.ErrorCount, s.Notes})
 	}
 	slices.SortStableFunc(out, func(a, b Input) int { return strings.Compare(a.File, b.File) })
 	return out
@@ -240,7 +240,7 @@ func (t *tally) slowestResults(d Decision) []SlowRequest {
 	}
 	out := []SlowRequest{}
 	for _, e := range list[:min(len(list), longest)] {
-		out = append(out, SlowRequest{e.id, e.window, e.ttft, e.stage})
+		out = append(out, SlowRequest{e.id, e.window, e.ttft, e.stage, e.flags.TopBound(), e.flags&model.RowTopHalf != 0})
 	}
 	return out
 }
@@ -274,7 +274,8 @@ func (t *tally) load(c *Capture) (Load, []BucketResult) {
 			StartUnixNS: int64(start), DurationNS: width * second, Requests: have.requests, P50NS: have.latency.quantile(500, t.opt.Method),
 			P95NS: have.latency.quantile(950, t.opt.Method), HitRate: have.hits.rate(), Failed: have.failed,
 			TTFTP50NS: have.ttft.quantile(500, t.opt.Method), TTFTP95NS: have.ttft.quantile(950, t.opt.Method),
-			Load: loadOf(have.requests, have.tokens, have.windows, within, model.Opt{V: per[i], OK: most.OK}),
+			Load:     loadOf(have.requests, have.tokens, have.windows, within, model.Opt{V: per[i], OK: most.OK}),
+			LatencyN: have.latency.N(), TTFTN: have.ttft.N(),
 		}
 	}
 	return loadOf(t.requests, t.tokens, t.windows, hi-lo, most), out

@@ -212,11 +212,14 @@ func (c *codec) finding(f *findingSum) {
 
 func (c *codec) top(t *top) {
 	read := top{}
-	list(c, (*[]exemplar)(t), longest, 5, func(e *exemplar) {
+	list(c, (*[]exemplar)(t), longest, 6, func(e *exemplar) {
 		c.ints(&e.by, &e.window)
 		c.text(&e.id)
 		c.opt(&e.ttft)
 		c.text(&e.stage)
+		flags := int64(e.flags)
+		c.int(&flags)
+		e.flags = model.RowFlags(flags) & model.RowTop
 		if c.reading {
 			read.insert(*e)
 		}

@@ -25,7 +25,7 @@ type Document struct {
 	Lookup            Lookup             `json:"lookup" doc:"where the time of lookups went"`
 	Hits              Hits               `json:"hits" doc:"tokens found in the cache, of all requests with a lookup"`
 	Groups            []Group            `json:"groups" doc:"requests by --by"`
-	DoubleStartLoadKV DoubleLoads        `json:"double_start_load_kv" doc:"requests that loaded twice"`
+	DoubleStartLoadKV DoubleLoads        `json:"double_start_load_kv" doc:"requests that loaded more than once"`
 	Blend             Blend              `json:"blend" doc:"work of CacheBlend"`
 	Transfers         Transfers          `json:"transfers" doc:"copies between GPU and cache server"`
 	Failed            Failed             `json:"failed"`
@@ -49,6 +49,8 @@ type Input struct {
 	Skipped    int64    `json:"skipped" doc:"records that could not be used"`
 	Errors     []string `json:"errors" doc:"the first 20, with their places"`
 	ErrorCount int64    `json:"error_count"`
+
+	Notes []string `json:"-"` // choices and remarks; told by check
 }
 
 // A Window is a stretch of time, null where nothing was timed.
@@ -131,7 +133,7 @@ type Stage struct {
 	SelfNS        int64          `json:"self_ns" doc:"time in no child"`
 	CriticalNS    int64          `json:"critical_ns" doc:"on the critical path"`
 	CriticalShare model.OptFloat `json:"critical_share" doc:"of the windows of the requests in latency"`
-	DragNS        int64          `json:"drag_ns" doc:"critical time in which nothing else was running: what would be saved at most"`
+	DragNS        int64          `json:"drag_ns" doc:"critical time while no other work ran beside it, the same stage of another worker included: what would be saved at most if the spans on the path, and they alone, took no time"`
 	Longest       string         `json:"longest,omitempty" doc:"the request in which it took longest, all its spans together, for stages of the vocabulary; of more than 30,000 requests one of a sample"`
 }
 
@@ -140,7 +142,7 @@ type StageTime struct {
 	Stage  string         `json:"stage"`
 	NS     int64          `json:"ns"`
 	Share  model.OptFloat `json:"share" doc:"of the total"`
-	DragNS int64          `json:"drag_ns" doc:"what would be saved at most"`
+	DragNS int64          `json:"drag_ns" doc:"of ns: while no other work ran beside it, the same stage of another worker included: what would be saved at most if the spans on the path, and they alone, took no time"`
 
 	UncertaintyNS model.Opt `json:"uncertainty_ns,omitzero" doc:"of one request: how far ns may be wrong, where it compares the clocks of processes that are known against each other"`
 
@@ -298,6 +300,8 @@ type Failed struct {
 	ByReason    map[string]int64 `json:"by_reason"`
 	Requests    int64            `json:"requests" doc:"with any of the three, once"`
 	Exemplars   []string         `json:"exemplars" doc:"the longest, at most 20; of more than 30,000 requests those of a sample"`
+
+	Why []string `json:"-"` // of each of the exemplars: the code of the finding that says so, or aborted
 }
 
 // Load is how much was going on.
@@ -328,6 +332,9 @@ type SlowRequest struct {
 	DurationNS int64     `json:"duration_ns"`
 	TTFTNS     model.Opt `json:"ttft_ns"`
 	TopStage   string    `json:"top_stage" doc:"the stage with the most time on the path to the first token; where that is not known, on the path below the root"`
+
+	TopBound string `json:"-"` // what limited most of that stage's time, where it is the root; else ""
+	Mostly   bool   `json:"-"` // the stage held half of that time or more
 }
 
 // Quality is what was odd about the input.
@@ -373,6 +380,8 @@ type BucketResult struct {
 	TTFTP50NS   model.Opt      `json:"ttft_p50_ns"`
 	TTFTP95NS   model.Opt      `json:"ttft_p95_ns"`
 	Load        Load           `json:"load"`
+
+	LatencyN, TTFTN int64 `json:"-"` // values behind the percentiles
 }
 
 // ByTTFT reports whether the time to first token leads: headline and slowest go by it (R4.28).

@@ -44,7 +44,7 @@ func (d *Document) fromTable(t *Table, all bool) {
 	}
 	slices.SortFunc(failed, func(a, b *Digest) int { return cmp.Or(cmp.Compare(b.Window, a.Window), strings.Compare(a.ID, b.ID)) })
 	for _, q := range failed[:min(len(failed), longest)] {
-		d.Failed.Exemplars = append(d.Failed.Exemplars, q.ID)
+		d.Failed.Exemplars, d.Failed.Why = append(d.Failed.Exemplars, q.ID), append(d.Failed.Why, q.why())
 	}
 	d.CacheWorth = w.worth(t.kept.dict.Str)
 }
@@ -62,6 +62,17 @@ func ownerOf(name string) model.Owner {
 // failed is R7.11.
 func (d *Digest) failed() bool {
 	return d.Findings.Has(finding.RetrieveFailed) || d.Findings.Has(finding.RequestError) || d.Flags&model.RowAborted != 0
+}
+
+// why says how a request failed that did, by what is gravest.
+func (d *Digest) why() string {
+	switch {
+	case d.Findings.Has(finding.RetrieveFailed):
+		return finding.Registry[finding.RetrieveFailed].Code
+	case d.Findings.Has(finding.RequestError):
+		return finding.Registry[finding.RequestError].Code
+	}
+	return "aborted"
 }
 
 // Outlasting is the background stage whose longest span took longest, where that is longer than 95 % of the requests took in all and ten times

@@ -273,7 +273,7 @@ func TestFailed(t *testing.T) {
 	early.Hits.EarlyExit = "no_gpu_context"
 	d := reportOf(Options{}, both, aborted, early)
 	check(t, "failed", d.Failed, Failed{Retrieve: 1, StatusError: 1, Aborted: 1, Requests: 2, ByReason: map[string]int64{"timeout": 1, "no_gpu_context": 1},
-		Exemplars: []string{"aborted", "both"}})
+		Exemplars: []string{"aborted", "both"}, Why: []string{"aborted", "retrieve_failed"}})
 	check(t, "in buckets", d.Buckets[0].Failed, 2)
 }
 

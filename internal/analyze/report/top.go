@@ -17,7 +17,8 @@ type exemplar struct {
 	id     string
 	window int64
 	ttft   model.Opt
-	stage  string // the one with the most critical time
+	stage  string         // the one with the most critical time
+	flags  model.RowFlags // of that stage: RowTop
 }
 
 // compare orders by amount and id. A request that lies in two shards has two exemplars of one id; what follows tells those apart.
@@ -25,7 +26,7 @@ func (a *exemplar) compare(b *exemplar) int {
 	if c := cmp.Or(cmp.Compare(b.by, a.by), strings.Compare(a.id, b.id)); c != 0 {
 		return c
 	}
-	return cmp.Or(cmp.Compare(b.window, a.window), cmp.Compare(b.ttft.V, a.ttft.V), strings.Compare(a.stage, b.stage))
+	return cmp.Or(cmp.Compare(b.window, a.window), cmp.Compare(b.ttft.V, a.ttft.V), strings.Compare(a.stage, b.stage), cmp.Compare(a.flags, b.flags))
 }
 
 // A top is the longest requests, ties by id: a function of the set of requests, whatever the order in which they come.
@@ -38,7 +39,7 @@ func (t *top) add(by int64, r *model.Row, d *model.Dict) {
 			return
 		}
 	}
-	t.insert(exemplar{by, strings.Clone(r.ID), r.Window, r.TTFT, d.Str(r.TopStage)})
+	t.insert(exemplar{by, strings.Clone(r.ID), r.Window, r.TTFT, d.Str(r.TopStage), r.Flags & model.RowTop})
 }
 
 func (t *top) insert(e exemplar) {

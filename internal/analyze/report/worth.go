@@ -19,6 +19,8 @@ type CacheWorth struct {
 	SavedNS      int64          `json:"saved_ns" doc:"estimated: a request's forward pass that loaded tokens made needless"`
 	SavedLowNS   int64          `json:"saved_low_ns" doc:"with 95 % confidence at least"`
 	SavedHighNS  int64          `json:"saved_high_ns" doc:"with 95 % confidence at most"`
+
+	Models []string `json:"-"` // whose requests those are, sorted
 }
 
 const (
@@ -103,6 +105,7 @@ func (w worthSums) worth(names func(model.StrID) string) *CacheWorth {
 			continue
 		}
 		out.Requests += int64(len(f.all))
+		out.Models = append(out.Models, name)
 		spent.merge(f.spent)
 		loaded.merge(f.loaded)
 		saved += float64(perToken * f.loaded.float())
