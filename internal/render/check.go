@@ -87,7 +87,10 @@ func howMany(p *check.Problem) string {
 }
 
 func units(n int64, unit string) string {
-	if unit == "process" && n != 1 {
+	switch {
+	case unit == "clock": // a row of the table of clocks
+		return oneOrMany(n, "pair of processes", "pairs of processes")
+	case unit == "process" && n != 1:
 		return Count(n) + " processes"
 	}
 	return Plural(n, unit)

@@ -48,14 +48,35 @@ func TestClockDoubts(t *testing.T) {
 	}{
 		{nil, "each request is on one clock"},
 		{[]report.Clock{zero}, "clocks agree within ± 1 ms"},
-		{[]report.Clock{known, zero}, "clocks corrected to ± 1 ms"},
-		{[]report.Clock{known, side}, "clocks corrected to ± 200 µs; clocks taken as they are: server and api (bounded from one side only)"},
+		{[]report.Clock{known, zero}, "server's clock corrected by -40 ms ± 200 µs; the others agree within ± 1 ms"},
+		{[]report.Clock{known, side}, "server's clock corrected by -40 ms ± 200 µs; clocks taken as they are: server and api (bounded from one side only)"},
+		{[]report.Clock{known, {Process: "lct", Reference: "sched", OffsetNS: model.Some(5), UncertaintyNS: model.Some(3e5), Pairs: 9, Basis: "pairs"}}, "2 clocks corrected to ± 300 µs"},
+		{[]report.Clock{{Process: "/cb.jsonl#monotonic", Reference: "sched", OffsetNS: model.Some(1_764_000_000e9), UncertaintyNS: model.Some(1e6), Pairs: 20, Basis: "pairs"}}, "1 clock corrected to ± 1 ms"},
 		{[]report.Clock{few}, "clocks taken as they are: b and a (too few pairs of spans to compare them)"},
 		{[]report.Clock{zero, lone("p"), lone("q"), lone("r"), lone("s")}, "clocks agree within ± 1 ms; clocks taken as they are: p, q, r and 1 more (no pair of spans compares them with any other)"},
 		{[]report.Clock{{Process: "b", Reference: "a", OffsetNS: model.Some(0), Pairs: 9, Basis: "none"}}, "clocks taken as they are (--no-skew)"},
 		{[]report.Clock{{Process: "b", Reference: "a", Basis: "none"}}, "clocks taken as they are: b and a (no pair of spans compares them)"},
 	} {
 		if got := clockDoubts(c.clocks); got != c.want {
+			t.Errorf("%s\nwant %s", got, c.want)
+		}
+	}
+}
+
+// A request says of a clock without a route what the report says: which pairs there are, and why they do not tell.
+func TestClockPairs(t *testing.T) {
+	lost := report.Clock{Process: "api", Reference: "sched", Basis: "none"}
+	near := report.Clock{Process: "server", Reference: "sched", OffsetNS: model.Some(0), UncertaintyNS: model.Some(1e6), Basis: "route"}
+	side := report.Clock{Process: "server", Reference: "api", Pairs: 24, Basis: "none"}
+	for _, c := range []struct {
+		pairs []report.Clock
+		want  string
+	}{
+		{nil, "clocks agree within ± 1 ms; clocks taken as they are: api and sched (no pair of spans compares them)"},
+		{[]report.Clock{side}, "clocks agree within ± 1 ms; clocks taken as they are: server and api (bounded from one side only)"},
+		{[]report.Clock{{Process: "server", Reference: "sched", OffsetNS: model.Some(0), Basis: "zero"}}, "clocks agree within ± 1 ms; clocks taken as they are: api and sched (no pair of spans compares them)"},
+	} {
+		if got := clockDoubts(inPairs([]report.Clock{near, lost}, c.pairs)); got != c.want {
 			t.Errorf("%s\nwant %s", got, c.want)
 		}
 	}

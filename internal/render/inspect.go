@@ -57,22 +57,102 @@ func answer(d *inspect.Document) string {
 	if len(part.stages) == 0 {
 		return Escape(d.Request.ID) + " has no time that could be explained." + reuse(d)
 	}
-	top := part.stages[0]
+	top, bound, ns := holder(d, &part)
+	if top.Stage == d.Request.RootStage {
+		return fmt.Sprintf("%s held %s%s (%s, in %s itself); without that at most %s less.", Escape(bound), ofWhole(ns, part.total), part.words, reasonOf(bound), brief(top.Stage), Duration(min(ns, top.DragNS))) + reuse(d)
+	}
 	most := ""
 	if atMost(d, top.Stage) {
 		most = "at most "
 	}
-	cause := because(boundOf(d, top.Stage, part.total))
+	cause := because(bound)
 	if top.Stage == model.StageL2Load.String() && d.Blend.L2GBps.OK {
 		cause += " at " + Speed(d.Blend.L2GBps.V)
 	}
-	s := fmt.Sprintf("%s held %s%s%s (%s)", brief(top.Stage), most, ofWhole(top.NS, part.total), part.words, cause)
-	if top.DragNS > 0 {
-		s += fmt.Sprintf("; without it at most %s less", Duration(top.DragNS))
-	} else {
-		s += "; without it nothing less, for other work ran beside it"
+	return fmt.Sprintf("%s held %s%s%s (%s)%s.", brief(top.Stage), most, ofWhole(top.NS, part.total), part.words, cause, spared(d, top, part.total)) + reuse(d)
+}
+
+// holder is the stage that held the most, what limited most of that, and for how long. Of the root, whose own time is what nothing below it
+// explains, only the time that one thing limits counts.
+func holder(d *inspect.Document, part *pathPart) (top *report.StageTime, bound string, ns int64) {
+	top = &part.stages[0]
+	bound, ns = boundOf(d, top.Stage, part.total)
+	if top.Stage == d.Request.RootStage && len(part.stages) > 1 && ns < part.stages[1].NS {
+		top = &part.stages[1]
+		bound, ns = boundOf(d, top.Stage, part.total)
 	}
-	return s + "." + reuse(d)
+	return top, bound, ns
+}
+
+// spared says what would be spared without the spans of a stage that hold the first ns of the path (R6.8): not without the whole stage, since
+// the same stage of another worker may run beside them and would be on the path then.
+func spared(d *inspect.Document, top *report.StageTime, ns int64) string {
+	if top.DragNS >= top.NS {
+		return "; without it at most " + Duration(top.DragNS) + " less"
+	}
+	n, who := beside(d, top, ns)
+	that := "that span"
+	if n > 1 {
+		that = "those spans"
+	}
+	if top.DragNS > 0 {
+		return fmt.Sprintf("; without %s alone at most %s less: %s ran beside", that, Duration(top.DragNS), who)
+	}
+	return fmt.Sprintf("; without %s alone nothing less: %s ran beside and would have to be faster too", that, who)
+}
+
+// beside is how many spans of a stage hold the first ns of the path, and what ran beside them: the same stage elsewhere, where that explains
+// half of the time in which anything did.
+func beside(d *inspect.Document, top *report.StageTime, ns int64) (holders int, who string) {
+	holds := map[string]bool{}
+	for _, s := range d.CriticalPath.Segments {
+		if s.Stage == top.Stage && s.StartNS < ns {
+			holds[s.Span] = true
+		}
+	}
+	at := map[string]int{}
+	for i := range d.Spans {
+		at[d.Spans[i].ID] = i
+	}
+	worker := func(i int) string { // the process of the worker that a span is of, or was called by
+		for range maxDepth {
+			if d.Spans[i].Owner == model.Worker.String() {
+				return d.Spans[i].Process
+			}
+			up, ok := at[d.Spans[i].Parent]
+			if !ok {
+				break
+			}
+			i = up
+		}
+		return ""
+	}
+	same, other := int64(0), false
+	for _, s := range d.CriticalPath.Segments {
+		if s.Stage != top.Stage || s.StartNS >= ns {
+			continue
+		}
+		lo, hi := s.StartNS, min(s.StartNS+s.DurationNS, ns)
+		reached := lo // spans are in order of start, so that what several of them cover counts once
+		for i := range d.Spans {
+			x := &d.Spans[i]
+			if x.Stage != top.Stage || holds[x.ID] || !x.StartNS.OK || x.DurationNS.V <= 0 || x.StartNS.V >= hi {
+				continue
+			}
+			if end := min(hi, x.StartNS.V+x.DurationNS.V); end > reached {
+				same += end - max(reached, x.StartNS.V)
+				reached = end
+				other = other || worker(i) != worker(at[s.Span])
+			}
+		}
+	}
+	switch {
+	case 2*same < top.NS-top.DragNS || same == 0:
+		return len(holds), "other work"
+	case other:
+		return len(holds), "another worker's " + brief(top.Stage)
+	}
+	return len(holds), "another " + brief(top.Stage)
 }
 
 // atMost reports whether the time of a stage is only known from above: it ended some time before the poll that saw it (R7.2).
@@ -103,8 +183,8 @@ func ofWhole(n, whole int64) string {
 	return a + " of " + b
 }
 
-// boundOf is what limited most of the time that a stage held of the first ns of the window.
-func boundOf(d *inspect.Document, stage string, ns int64) string {
+// boundOf is what limited most of the time that a stage held of the first ns of the window, and how much of it that was.
+func boundOf(d *inspect.Document, stage string, ns int64) (bound string, held int64) {
 	sum, best := map[string]int64{}, ""
 	for _, s := range d.CriticalPath.Segments {
 		if s.Stage == stage && s.StartNS < ns {
@@ -116,7 +196,7 @@ func boundOf(d *inspect.Document, stage string, ns int64) string {
 			best = b
 		}
 	}
-	return best
+	return best, sum[best]
 }
 
 func (v *View) inspectAnswers(p *Page, d *inspect.Document) {
@@ -150,12 +230,17 @@ func (v *View) when(d *inspect.Document) string {
 	} else {
 		text = append(text, "at no known time")
 	}
+	lookup := "" // vLLM looks up what is cached before it takes a request out of its queue
+	if len(d.Lookup) > 0 {
+		lookup = " (lookup included)"
+	}
 	for _, t := range []struct {
-		name string
-		ns   model.Opt
-	}{{"first token after", r.TTFTNS}, {"queue", r.QueueNS}, {"prefill", r.PrefillNS}, {"decode", r.DecodeNS}} {
+		name  string
+		ns    model.Opt
+		after string
+	}{{"first token after", r.TTFTNS, ""}, {"in vLLM's queue", r.QueueNS, lookup}, {"prefill", r.PrefillNS, ""}, {"decode", r.DecodeNS, ""}} {
 		if t.ns.OK {
-			text = append(text, t.name+" "+Duration(t.ns.V))
+			text = append(text, t.name+" "+Duration(t.ns.V)+t.after)
 		}
 	}
 	if d.TailNS > 0 {
@@ -208,7 +293,7 @@ func cacheLine(d *inspect.Document) string {
 		text = append(text, "no load recorded")
 	}
 	if d.Loads.Verdict != "" && d.Loads.Verdict != model.LoadNone.String() {
-		text = append(text, "loaded twice: "+verdictWords(d.Loads.Verdict))
+		text = append(text, "loaded more than once: "+verdictWords(d.Loads.Verdict))
 	}
 	if h.EarlyExitReason != "" {
 		text = append(text, "the lookup ended before it searched: "+Escape(h.EarlyExitReason))
@@ -216,7 +301,7 @@ func cacheLine(d *inspect.Document) string {
 	all := strings.Join(text, ", ")
 	if part := judged(d); part.total > 0 {
 		if ns := cacheTime(part.bounds); ns > 0 {
-			all += "; lookup and load took " + ofWhole(ns, part.total) + part.words
+			all += "; lookup, load and choosing what to recompute took " + ofWhole(ns, part.total) + part.words
 		}
 	}
 	return all
@@ -236,9 +321,15 @@ func severityTone(severity string) Tone {
 	return map[string]Tone{"error": Bad, "warning": Warn}[severity]
 }
 
-// worstOf is the worst finding.
+// worstOf is the worst finding; without one the longest wait.
 func worstOf(d *inspect.Document) string {
 	if len(d.Findings) == 0 {
+		part := judged(d)
+		for _, b := range part.bounds {
+			if waits[b.Bound] && float64(b.NS) >= longWait*float64(part.total) {
+				return fmt.Sprintf("no finding; the longest wait: %s%s %s", ofWhole(b.NS, part.total), part.words, reasonOf(b.Bound))
+			}
+		}
 		return "no finding"
 	}
 	f := &d.Findings[0]
@@ -248,6 +339,12 @@ func worstOf(d *inspect.Document) string {
 	}
 	return text
 }
+
+// waits are bounds of time in which nothing was worked on that is known.
+var waits = map[string]bool{"queue": true, "engine": true, "rpc": true, "poll": true, "unexplained": true}
+
+// longWait is the share of a path from which on a wait is worth a word.
+const longWait = 0.05
 
 // sourceOf is where the numbers of the first sentence were read.
 func sourceOf(d *inspect.Document) string {
@@ -261,7 +358,8 @@ func sourceOf(d *inspect.Document) string {
 		}
 	}
 	if part := judged(d); len(part.stages) > 0 {
-		top := part.stages[0].Stage
+		held, _, _ := holder(d, &part)
+		top := held.Stage
 		longest := int64(-1)
 		for i := range d.Spans {
 			if s := &d.Spans[i]; s.Stage == top {

@@ -47,11 +47,11 @@ func TestInspect(t *testing.T) {
 	v := View{Inputs: []string{"a day/"}}
 	got := text(t, v.Inspect(lookupDocument()), 0)
 	for _, want := range []string{
-		"cb.l2_load held 50 of 90 ms to the first token (l2_io: reading from L2 at 1.9 GB/s); without it at most 48 ms less. 62 % of 2,048 tokens reused.\n",
+		"cb.l2_load held 50 of 90 ms to the first token (l2_io: reading from L2 at 1.9 GB/s); without that span alone at most 48 ms less: other work ran beside. 62 % of 2,048 tokens reused.\n",
 		"  Request  chatcmpl-1-0a1b2c3d, for the client chatcmpl-1; model m\n",
 		"  When     2025-11-29T16:00:00.000Z for 240 ms, first token after 90 ms, 2,048 prompt tokens\n",
 		"  Path     l2_io 56 % (reading from L2), poll 22 % (ready, but nobody asked yet), rpc 22 % to the first token\n",
-		"  Cache    1,280 of 2,048 tokens found (62 %), all of them loaded, loaded twice: the same tokens again (waste); lookup and load took 90 of 90 ms to the first token\n",
+		"  Cache    1,280 of 2,048 tokens found (62 %), all of them loaded, loaded more than once: the same tokens again (waste); lookup, load and choosing what to recompute took 90 of 90 ms to the first token\n",
 		"  Worst    warning double_start_load_kv.repeat: tokens were written twice\n",
 		"  Trust    l2_load is an upper bound; ",
 		"  Source   cb.l2_load a.jsonl:7, first token a.jsonl:7\n",
@@ -64,10 +64,11 @@ func TestInspect(t *testing.T) {
 			"cb.fingerprints.registered    |                             10            –           –        –  point  p-x      a.jsonl:7\n",
 		"█ holds the path, ─ on the path by a child, ▸ later, | a moment\n",
 		"90 ms to the first token, 240 ms in all.\n\n" +
-			"stage          bound by  ttft ms     %  saves ≤ ms  window ms     %\n" +
-			"cb.l2_load     l2_io          50  55.6          48         50  20.8\n" +
-			"cb.lookup.rpc  poll           40  44.4           0         40  16.7\n" +
-			"llm_request    decode          –   –             –        150  62.5\n",
+			"stage          bound by  ttft ms     %  alone ms  window ms     %\n" +
+			"cb.l2_load     l2_io          50  55.6        48         50  20.8\n" +
+			"cb.lookup.rpc  poll           40  44.4         0         40  16.7\n" +
+			"llm_request    decode          –   –           –        150  62.5\n\n" +
+			"alone: while nothing ran beside it, not even the same stage of another worker.\n",
 		"rpc ms  = submit ms  + l2_load ms  + server_other ms  + poll_wait ms  polls  basis\n" +
 			"    90            0           ≤50                  0              40      9  upper bound\n",
 		"l2_load is at most 50 ms and at least 41 ms",
@@ -192,5 +193,67 @@ func TestWaterfallOfMany(t *testing.T) {
 	}
 	if table := (&View{Unfold: true}).spanTable(d); len(table.hidden) != 0 {
 		t.Errorf("unfolded: %d left out", len(table.hidden))
+	}
+}
+
+// What the first sentence says of a stage beside which others ran (R6.8), and of the root's own time.
+func TestAnswer(t *testing.T) {
+	span := func(id, parent, stage, owner, process string, start, ns int64) inspect.Span {
+		return inspect.Span{ID: id, Parent: parent, Stage: stage, Owner: owner, Process: process, Class: "work", StartNS: opt(start * 1e6), DurationNS: opt(ns * 1e6)}
+	}
+	// the path goes through partial a of worker 0, 40 to 100; worker 1 runs partial b beside it, 50 to 90
+	doc := func(drag int64, spans ...inspect.Span) *inspect.Document {
+		d := &inspect.Document{Spans: append([]inspect.Span{span("r", "", "llm_request", "engine", "api", 0, 100), span("a", "r", "cb.partial", "worker", "w0", 40, 60)}, spans...)}
+		d.Request.RootStage = "llm_request"
+		d.CriticalPath = inspect.CriticalPath{TotalNS: 100e6, Segments: []inspect.Segment{{Stage: "llm_request", Span: "r", DurationNS: 40e6, Bound: "queue"}, {Stage: "cb.partial", Span: "a", StartNS: 40e6, DurationNS: 60e6, Bound: "forward"}},
+			ByStage: []report.StageTime{{Stage: "cb.partial", NS: 60e6, DragNS: drag * 1e6}, {Stage: "llm_request", NS: 40e6, DragNS: 40e6}}, ByBound: []report.BoundTime{{Bound: "forward", NS: 60e6}, {Bound: "queue", NS: 40e6}}}
+		return d
+	}
+	root := func(queue, engine int64) *inspect.Document {
+		d := doc(60)
+		d.CriticalPath.Segments = []inspect.Segment{{Stage: "llm_request", Span: "r", DurationNS: queue * 1e6, Bound: "queue"}, {Stage: "llm_request", Span: "r", StartNS: queue * 1e6, DurationNS: engine * 1e6, Bound: "engine"},
+			{Stage: "cb.partial", Span: "a", StartNS: (queue + engine) * 1e6, DurationNS: (100 - queue - engine) * 1e6, Bound: "forward"}}
+		d.CriticalPath.ByStage = []report.StageTime{{Stage: "llm_request", NS: (queue + engine) * 1e6, DragNS: (queue + engine) * 1e6}, {Stage: "cb.partial", NS: (100 - queue - engine) * 1e6, DragNS: (100 - queue - engine) * 1e6}}
+		return d
+	}
+	for _, c := range []struct {
+		name string
+		d    *inspect.Document
+		want string
+	}{
+		{"nothing beside it", doc(60), "cb.partial held 60 of 100 ms (forward: the model's forward pass); without it at most 60 ms less."},
+		{"another worker beside it", doc(20, span("b", "r", "cb.partial", "worker", "w1", 50, 40)), "…; without that span alone at most 20 ms less: another worker's cb.partial ran beside."},
+		{"another worker all along", doc(0, span("b", "r", "cb.partial", "worker", "w1", 40, 60)), "…; without that span alone nothing less: another worker's cb.partial ran beside and would have to be faster too."},
+		{"the same worker", doc(20, span("b", "r", "cb.partial", "worker", "w0", 50, 40)), "…; without that span alone at most 20 ms less: another cb.partial ran beside."},
+		{"mostly something else", doc(0, span("b", "r", "cb.partial", "worker", "w1", 80, 20), span("c", "r", "cb.check", "worker", "w1", 40, 60)), "…; without that span alone nothing less: other work ran beside and would have to be faster too."},
+		{"of a server, called by workers", func() *inspect.Document {
+			d := doc(0, span("w", "r", "cb.start_load_kv", "worker", "w0", 40, 60), span("v", "r", "cb.start_load_kv", "worker", "w1", 40, 60), span("b", "v", "cb.partial", "server", "s", 40, 60))
+			d.Spans[1].Owner, d.Spans[1].Process, d.Spans[1].Parent = "server", "s", "w"
+			return d
+		}(), "…; without that span alone nothing less: another worker's cb.partial ran beside and would have to be faster too."},
+		{"the root, queued", root(45, 10), "queue held 45 of 100 ms (waiting in a queue, in llm_request itself); without that at most 45 ms less."},
+		{"the root's time falls apart", root(30, 29), "cb.partial held 41 of 100 ms (forward: the model's forward pass); without it at most 41 ms less."},
+	} {
+		want := strings.Replace(c.want, "…", "cb.partial held 60 of 100 ms (forward: the model's forward pass)", 1)
+		if got := answer(c.d); got != want {
+			t.Errorf("%s: %s\nwant %s", c.name, got, want)
+		}
+	}
+}
+
+// Without a finding the longest wait is the worst, unless it is short; work is no wait.
+func TestWorstWait(t *testing.T) {
+	for _, c := range []struct {
+		bounds []report.BoundTime
+		want   string
+	}{
+		{[]report.BoundTime{{Bound: "l2_io", NS: 50e6}, {Bound: "poll", NS: 38e6}, {Bound: "queue", NS: 12e6}}, "no finding; the longest wait: 38 of 100 ms ready, but nobody asked yet"},
+		{[]report.BoundTime{{Bound: "forward", NS: 96e6}, {Bound: "queue", NS: 4e6}}, "no finding"},
+		{nil, "no finding"},
+	} {
+		d := &inspect.Document{CriticalPath: inspect.CriticalPath{TotalNS: 100e6, ByBound: c.bounds}}
+		if got := worstOf(d); got != c.want {
+			t.Errorf("%s\nwant %s", got, c.want)
+		}
 	}
 }

@@ -28,11 +28,11 @@ func inspectPath(p *Page, d *inspect.Document) {
 	first := c.TTFT != nil && c.TTFT.TotalNS > 0
 	t.Columns = []Column{{Name: "stage", Shrink: true, Most: nameMost}, {Name: "bound by", Drop: 1}}
 	if first {
-		t.Columns = append(t.Columns, Column{Name: "ttft", Kind: Time}, Column{Name: "", Key: "ttft", Kind: Share}, Column{Name: "saves ≤", Key: "ttft_saves", Kind: Time})
+		t.Columns = append(t.Columns, Column{Name: "ttft", Kind: Time}, Column{Name: "", Key: "ttft", Kind: Share}, Column{Name: "alone", Key: "ttft_alone", Kind: Time})
 	}
 	t.Columns = append(t.Columns, Column{Name: "window", Key: "window", Kind: Time}, Column{Name: "", Key: "window", Kind: Share})
 	if !first {
-		t.Columns = append(t.Columns, Column{Name: "saves ≤", Key: "window_saves", Kind: Time})
+		t.Columns = append(t.Columns, Column{Name: "alone", Key: "window_alone", Kind: Time})
 	}
 	if d.Against != nil {
 		t.Columns = append(t.Columns, Column{Name: "at or below", Kind: Share, Apart: true})
@@ -51,7 +51,8 @@ func inspectPath(p *Page, d *inspect.Document) {
 		if e != nil {
 			within = c.TTFT.TotalNS
 		}
-		cells := []Cell{Word(s.Stage), Word(boundOf(d, s.Stage, within))}
+		limit, _ := boundOf(d, s.Stage, within)
+		cells := []Cell{Word(s.Stage), Word(limit)}
 		if first && e != nil {
 			cells = append(cells, Of(e.NS).Within(e.UncertaintyNS), shareWithin(e, c.TTFT.TotalNS), Of(e.DragNS))
 		} else if first {
@@ -75,6 +76,7 @@ func inspectPath(p *Page, d *inspect.Document) {
 		p.Say(Duration(c.TotalNS) + " in all.")
 	}
 	p.Table(t)
+	p.Say(aloneWords)
 	if d.Against != nil {
 		p.Say(standing(d.Against))
 	}
@@ -82,6 +84,9 @@ func inspectPath(p *Page, d *inspect.Document) {
 		p.Say("Bound in all by " + boundShares(c.ByBound, c.TotalNS) + ".")
 	}
 }
+
+// aloneWords explain a column of path tables (R6.8).
+const aloneWords = "alone: while nothing ran beside it, not even the same stage of another worker."
 
 // standing says where a request stands among others.
 func standing(a *inspect.Against) string {
@@ -157,26 +162,35 @@ func inspectLookup(p *Page, d *inspect.Document) {
 	}
 }
 
+// allRequests is whose tokens a row of the sum of hits is of, where it is not of some of them.
+const allRequests = "all"
+
 // hitTable is the sum that makes up what was asked for: the parts that are known of either family, what was found without a part said, and
 // what was not found. Below it what became of the tokens found.
 func hitTable(requested, hit, prefix, segmented, nonPrefix, l1, l2, written, shortfall model.Opt) *Table {
-	t := &Table{Name: "hits", Columns: []Column{{Name: "tokens"}, {Name: "", Key: "tokens", Kind: Tally}, {Name: "", Key: "requested", Kind: Share}, {Name: "of what was requested", Key: "bar", Kind: Bar}}}
+	t := &Table{Name: "hits", Columns: []Column{{Name: "tokens"}, {Name: "", Key: "tokens", Kind: Tally}, {Name: "", Key: "requested", Kind: Share}, {Name: "requests", Idle: allRequests}, {Name: "of what was requested", Key: "bar", Kind: Bar}}}
+	of := allRequests
 	add := func(sign, name string, n model.Opt) {
 		if n.OK {
 			share := shareOf(n.V, requested.V)
-			t.Add(Word(name).Signed(sign), Known(n), share, Drawn(amount(share.v)))
+			t.Add(Word(name).Signed(sign), Known(n), share, Word(of), Drawn(amount(share.v)))
 		}
 	}
 	unsaid, sign := hit, "  "
+	both := twoFamilies(prefix, segmented, nonPrefix, l1, l2) // of some requests the ones, of others the others
 	for _, part := range []struct {
-		name string
-		n    model.Opt
-	}{{"prefix", prefix}, {"segmented prefix", segmented}, {"non-prefix", nonPrefix}, {"L1", l1}, {"L2", l2}} {
+		name, of string
+		n        model.Opt
+	}{{"prefix", "with CacheBlend", prefix}, {"segmented prefix", "with CacheBlend", segmented}, {"non-prefix", "with CacheBlend", nonPrefix}, {"L1", "without", l1}, {"L2", "without", l2}} {
 		if part.n.OK {
+			if of = allRequests; both {
+				of = part.of
+			}
 			add(sign, part.name, part.n)
 			unsaid.V, sign = unsaid.V-part.n.V, "+ "
 		}
 	}
+	of = allRequests
 	if unsaid.V != 0 || sign == "  " {
 		name := "found"
 		if sign == "+ " {
@@ -197,6 +211,11 @@ func hitTable(requested, hit, prefix, segmented, nonPrefix, l1, l2, written, sho
 		add("  ", "found, loading not recorded", model.Some(unknown))
 	}
 	return t
+}
+
+// twoFamilies reports whether hits are known by kind, as CacheBlend tells them, and by tier.
+func twoFamilies(prefix, segmented, nonPrefix, l1, l2 model.Opt) bool {
+	return (prefix.OK || segmented.OK || nonPrefix.OK) && (l1.OK || l2.OK)
 }
 
 // amount is a bar of a share.
@@ -396,10 +415,35 @@ func clockWords(d *inspect.Document) string {
 			clocks = append(clocks, c)
 		}
 	}
+	clocks = inPairs(clocks, d.Pairs)
 	if len(clocks) == 0 {
 		return fmt.Sprintf("%d processes, of whose clocks nothing is known", len(processes))
 	}
 	return fmt.Sprintf("%d processes, ", len(processes)) + clockDoubts(clocks)
+}
+
+// inPairs puts in the place of a clock without a route the pairs of the report that tell why there is none, where there are some.
+func inPairs(clocks, pairs []report.Clock) []report.Clock {
+	var out []report.Clock
+	for _, c := range clocks {
+		if c.Basis != "none" || c.OffsetNS.OK || c.Pairs > 0 {
+			out = append(out, c)
+			continue
+		}
+		why := 0
+		for _, x := range pairs {
+			if x.Basis == "none" && (x.Process == c.Process || x.Reference == c.Process) {
+				why++
+				if !slices.Contains(out, x) {
+					out = append(out, x)
+				}
+			}
+		}
+		if why == 0 {
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 // timedProcesses are those that wrote spans with a length.
@@ -428,7 +472,17 @@ func inspectClock(p *Page, d *inspect.Document) {
 	}
 	t := clockTable(rows)
 	t.Columns[1].Hidden = true
+	for i, c := range rows {
+		if instead := inPairs(rows[i:i+1], d.Pairs); instead[0] != c { // there are pairs, but they do not lead here
+			t.Rows[i][len(t.Columns)-1] = Word("no route")
+		}
+	}
 	p.Table(t)
+	for _, c := range inPairs(rows, d.Pairs) {
+		if c.OneSided() {
+			p.Say(fmt.Sprintf("No route: %s and %s are bounded from one side only, by %s.", Escape(c.Process), Escape(c.Reference), Plural(c.Pairs, "pair")))
+		}
+	}
 }
 
 // inspectSources are the files that the request was read from.

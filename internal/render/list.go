@@ -31,7 +31,8 @@ func (v *View) List(d *list.Document) *Page {
 		duration,
 		{Name: "hit", Kind: Share, Drop: 1},
 		{Name: "class", Key: "hit_class", Idle: "none", Drop: 7},
-		{Name: "top stage", Most: 32, Drop: 3},
+		{Name: "most in", Most: 32, Drop: 3}, // of the root what limited its own time
+		{Name: "top stage", Hidden: true},
 		{Name: "loads", Key: "verdict", Idle: "none", Drop: 6},
 		{Name: "findings", Key: "finding", Shrink: true, Tail: true, Least: 16, Drop: 2}, // the gravest, and how many more
 		{Name: "findings", Hidden: true},
@@ -46,7 +47,7 @@ func (v *View) List(d *list.Document) *Page {
 			short, full, ns = Word(strings.TrimPrefix(text, day+"T")), Word(text), Word(strconv.FormatInt(r.StartUnixNS.V, 10))
 		}
 		t.Add(Word(r.ID), Word(r.ExternalID), short, full, ns, Known(r.TTFTNS), Known(r.DurationNS), KnownFloat(r.HitRate), Word(r.HitClass),
-			Word(r.TopStage), Word(r.Verdict), Word(worst(r.Findings)), Word(strings.Join(r.Findings, " ")), Word(r.Model), Word(r.Instance))
+			Word(topWord(r.TopStage, r.TopBound)), Word(r.TopStage), Word(r.Verdict), Word(worst(r.Findings)), Word(strings.Join(r.Findings, " ")), Word(r.Model), Word(r.Instance))
 	}
 	p.Table(t)
 	switch {

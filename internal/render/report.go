@@ -103,8 +103,11 @@ const tilde = "~: too few values for that percentile (p50 needs 5, p90 29, p95 5
 
 func reportTimes(p *Page, d *report.Document) {
 	p.Title("Times")
-	p.Table(seriesTable("times", namedSeries{"time to first token", &d.TTFT}, namedSeries{"latency", &d.Latency}, namedSeries{"queue", &d.Queue},
+	p.Table(seriesTable("times", namedSeries{"time to first token", &d.TTFT}, namedSeries{"latency", &d.Latency}, namedSeries{"in vLLM's queue", &d.Queue},
 		namedSeries{"decode per token", &d.DecodePerToken}))
+	if d.Queue.N > 0 && d.Lookup.N > 0 {
+		p.Say("In vLLM's queue: by its own account, lookups included; on the path lookups are apart from queue.")
+	}
 	for _, what := range []namedSeries{{"time to first token", &d.TTFT}, {"latency", &d.Latency}} {
 		if text := confidence(d, what.name); text != "" && (what.series == &d.TTFT) == d.ByTTFT() {
 			p.Say(text)
@@ -179,7 +182,7 @@ func (v *View) reportStages(p *Page, d *report.Document) {
 	sortStages(stages, v.Sort)
 	many := slices.ContainsFunc(stages, func(s report.Stage) bool { return s.N >= 1000 })
 	t := &Table{Name: "stages", Columns: append([]Column{{Name: "stage", Shrink: true, Most: nameMost}, {Name: "owner", Hidden: true}, {Name: "spans", Kind: Tally, Drop: 3}, {Name: "requests", Kind: Tally, Hidden: true}}, append(seriesColumns(many),
-		Column{Name: "mean", Kind: Time, Drop: 7}, Column{Name: "of window", Key: "of_path", Kind: Share}, Column{Name: "path", Key: "critical", Kind: Time, Hidden: true}, Column{Name: "saves ≤", Key: "drag", Kind: Time, Hidden: true},
+		Column{Name: "mean", Kind: Time, Drop: 7}, Column{Name: "on path", Key: "of_path", Kind: Share}, Column{Name: "path", Key: "critical", Kind: Time, Hidden: true}, Column{Name: "alone", Key: "drag", Kind: Time, Hidden: true},
 		Column{Name: "self", Kind: Time, Drop: 6}, Column{Name: "total", Kind: Time, Hidden: true})...)}
 	for i := range stages {
 		s := &stages[i]
@@ -187,6 +190,9 @@ func (v *View) reportStages(p *Page, d *report.Document) {
 			Of(s.SelfNS), Known(s.TotalNS))...)...)
 	}
 	p.Table(t)
+	if len(t.Rows) > 0 {
+		p.Say("On path: time of the stage itself, without what is below it, on the critical path, of the time of all requests.")
+	}
 	if more := t.hide(stagesShown, func(i int) bool { return model.StageOf(stages[i].Stage) != model.StageNone }); more > 0 {
 		p.Say(fmt.Sprintf("%s, of names that cbtrace does not know: --sort puts others first, --format csv and json have all.", oneOrMany(int64(more), "more stage", "more stages")))
 	}
@@ -201,6 +207,9 @@ func reportPath(p *Page, d *report.Document) {
 	t, b := &Table{Name: "path"}, &Table{Name: "bounds"}
 	defer func() {
 		p.Table(t)
+		if len(t.Rows) > 0 {
+			p.Say(aloneWords)
+		}
 		p.Table(b)
 	}()
 	if c.TotalNS == 0 {
@@ -213,7 +222,7 @@ func reportPath(p *Page, d *report.Document) {
 	early, bounds := map[string]*report.StageTime{}, map[string]int64{}
 	rows, causes := slices.Clone(c.ByStage), slices.Clone(c.ByBound)
 	if first {
-		t.Columns = append(t.Columns, Column{Name: "ttft", Kind: Share}, Column{Name: "saves ≤", Key: "ttft_saves", Kind: Share}, Column{Name: "", Key: "ttft", Kind: Time, Hidden: true})
+		t.Columns = append(t.Columns, Column{Name: "ttft", Kind: Share}, Column{Name: "alone", Key: "ttft_alone", Kind: Share}, Column{Name: "", Key: "ttft", Kind: Time, Hidden: true})
 		b.Columns = append(b.Columns, Column{Name: "ttft", Kind: Share}, Column{Name: "", Key: "ttft", Kind: Time, Hidden: true})
 		for i := range c.TTFT.ByStage {
 			early[c.TTFT.ByStage[i].Stage] = &c.TTFT.ByStage[i]
@@ -226,7 +235,7 @@ func reportPath(p *Page, d *report.Document) {
 		slices.SortStableFunc(rows, func(a, b report.StageTime) int { return cmp.Compare(nsOf(early[b.Stage]), nsOf(early[a.Stage])) })
 		slices.SortStableFunc(causes, func(a, b report.BoundTime) int { return cmp.Compare(bounds[b.Bound], bounds[a.Bound]) })
 	}
-	t.Columns = append(t.Columns, Column{Name: "in all", Key: "all", Kind: Share}, Column{Name: "saves ≤", Key: "all_saves", Kind: Share, Drop: 1}, Column{Name: "", Key: "all", Kind: Time, Hidden: true})
+	t.Columns = append(t.Columns, Column{Name: "in all", Key: "all", Kind: Share}, Column{Name: "alone", Key: "all_alone", Kind: Share, Drop: 1}, Column{Name: "", Key: "all", Kind: Time, Hidden: true})
 	b.Columns = append(b.Columns, Column{Name: "in all", Key: "all", Kind: Share}, Column{Name: "", Key: "all", Kind: Time, Hidden: true}, Column{Name: "which is", Drop: 1})
 	for i := range rows {
 		s, e := &rows[i], early[rows[i].Stage]

@@ -43,48 +43,51 @@ func TestReport(t *testing.T) {
 		Lookup: report.Lookup{N: 12, RPC: series(11, 60, 80, 85, 90, 90, 60), Submit: series(11, 1, 1, 1, 1, 1, 1), L2Load: series(11, 30, 50, 50, 50, 50, 30), ServerOther: series(11, 9, 9, 9, 9, 9, 9),
 			PollWait: series(11, 20, 20, 25, 30, 30, 20), Basis: report.Bases{Measured: 10, InferredUpper: 1, NoServer: 1}},
 		Hits: report.Hits{Requests: 12, RequestedTokens: opt(2048), HitTokens: opt(1280), HitRate: share(0.625), RequestMean: share(0.5), PrefixTokens: opt(768), SegmentedPrefixTokens: opt(256),
-			NonPrefixTokens: opt(256), EffectiveReuse: share(0.6), ShortfallTokens: opt(51), Classes: report.Classes{Miss: 3, Partial: 8, None: 1}, EarlyExits: map[string]int64{"no_gpu_context": 1}},
+			NonPrefixTokens: opt(256), EffectiveReuse: share(0.6), WrittenTokens: opt(1024), ShortfallTokens: opt(51), Classes: report.Classes{Miss: 3, Partial: 8, None: 1}, EarlyExits: map[string]int64{"no_gpu_context": 1}},
 		DoubleStartLoadKV: report.DoubleLoads{Requests: 2, PartialThenFull: 1, Repeat: 1, WastedTokens: 512, Exemplars: []string{"chatcmpl-1", "chatcmpl-2"}},
-		Failed:            report.Failed{Retrieve: 1, Requests: 1, Exemplars: []string{"chatcmpl-1"}, ByReason: map[string]int64{"\x1b[2J": 1}},
+		Transfers:         report.Transfers{N: 9, Idle: series(9, 1, 1, 1, 1, 8900, 1), Kernel: report.Series{Exact: true}, Staging: report.Series{Exact: true}},
+		Failed:            report.Failed{Why: []string{"retrieve_failed"}, Retrieve: 1, Requests: 1, Exemplars: []string{"chatcmpl-1"}, ByReason: map[string]int64{"\x1b[2J": 1}},
 		Load:              report.Load{RequestsPerS: share(0.2), Concurrency: report.Concurrency{Mean: share(0.07), Max: opt(1)}},
 		Findings:          []report.Finding{{Code: "retrieve_failed", Scope: "request", Severity: "error", Count: 1, Exemplars: []string{"chatcmpl-1"}}, {Code: "no_llm_request", Scope: "capture", Severity: "note", Count: 1}},
-		Slowest:           []report.SlowRequest{{ID: "chatcmpl-1\u202e", DurationNS: 5e8, TTFTNS: opt(15e7), TopStage: "cb.l2_load"}},
-		Inputs:            []report.Input{{File: "a.jsonl", Errors: []string{"a.jsonl:2: want a JSON object", "a.jsonl:3: x", "a.jsonl:4: x", "a.jsonl:5: x"}, ErrorCount: 9}},
+		Slowest:           []report.SlowRequest{{ID: "chatcmpl-1\u202e", DurationNS: 5e8, TTFTNS: opt(15e7), TopStage: "cb.l2_load", Mostly: true}},
+		Inputs:            []report.Input{{File: "a.jsonl", Errors: []string{"a.jsonl:2: want a JSON object", "a.jsonl:3: x", "a.jsonl:4: x", "a.jsonl:5: x"}, ErrorCount: 9, Notes: []string{`start "ts" (s, by magnitude)`}}},
 		Clock:             []report.Clock{{Process: "lmcache-0", Reference: "vllm-sched-0", OffsetNS: opt(-40_100_000), UncertaintyNS: opt(212_000), Pairs: 40, Basis: "pairs"}},
-		Quality:           report.Quality{SpansRead: 340, RecordsRead: 0, Skipped: 9, Orphaned: 1},
+		Quality:           report.Quality{SpansRead: 340, RecordsRead: 0, Skipped: 9, Orphaned: 1, Adopted: 40},
 		Models:            map[string]float64{"m": 0.75, "n": 0.25},
 		Confidence:        []report.Interval{{Metric: "ttft", Percentile: "p50", N: 10, LowNS: opt(7e7), HighNS: opt(1e8)}, {Metric: "ttft", Percentile: "p95", N: 10, LowNS: opt(11e7)}, {Metric: "latency", Percentile: "p50", N: 11, LowNS: opt(1)}},
 	}
 	v := View{Inputs: []string{"day"}}
 	got := text(t, v.Report(d), 0)
 	for _, want := range []string{
-		"12 requests in 60 s from 2025-11-29T16:00:00.000Z. Median time to first token 90 ms, at most 150 ms (10 values). Of the time to first token of all requests cb.l2_load holds 50 % (reading from L2); if cb.l2_load took no time, at most 48 % would be saved. The cache had 62 % of 2,048 tokens.\n",
+		"12 requests in 60 s from 2025-11-29T16:00:00.000Z. Median time to first token 90 ms, at most 150 ms (10 values). Of the time to first token of all requests cb.l2_load holds 50 % (reading from L2): 48 % alone, the rest with other work beside it (another worker's cb.l2_load counts). The cache had 62 % of 2,048 tokens.\n",
 		"  Path     l2_io 50 % (reading from L2) to the first token\n",
-		"  Cache    62 % of the tokens asked for were found, 60 % loaded; 0 requests found all, 8 a part, 3 nothing\n" +
+		"  Cache    62 % of the tokens asked for were found, 50 % loaded (of 10 % loading is not recorded); 0 requests found all, 8 a part, 3 nothing\n" +
 			"           lookup, load and choosing what to recompute took 50 % of the time to first token\n" +
 			"           whether that is worth it is not known: it takes forward passes (",
 		"  SLO      ttft<=100ms: met by 70 % (7 of 10)\n",
 		"  SLO      decode_per_token<=1ms: no request has that number\n",
 		"  Models   m 75 %, n 25 %: percentiles mix them, --by model tells them apart\n",
-		"  Worst    1 of 12 requests failed (1 by a retrieve that failed): chatcmpl-1\n" +
-			"           note no_llm_request; 1 other kind of finding below\n" +
-			"           mp.store took up to 9 s in the background, usually 10 ms, in chatcmpl-2\n" +
+		"  Worst    1 of 12 requests failed (1 by a retrieve that failed): chatcmpl-1 (retrieve_failed)\n" +
+			"           besides these: note no_llm_request\n" +
+			"           mp.store took up to 9 s in the background, usually 10 ms, in chatcmpl-2; up to 8.9 s of it idle, neither staging nor in a kernel\n" +
 			"           slowest: chatcmpl-1\\u202e, 150 ms to the first token, mostly cb.l2_load\n",
-		"  Trust    11 of 12 requests complete; 1 cut off by the start or end of the capture; 9 records skipped; 1 span without its parent; clocks corrected to ± 212 µs.\n",
-		"  Next     cbtrace inspect chatcmpl-1 day (the request that failed)\n" +
+		"  Trust    11 of 12 requests complete; 1 cut off by the start or end of the capture; 9 records skipped; 1 span without its parent; 40 of 340 spans placed by ids and times, without a recorded parent; units of 1 file taken by magnitude; lmcache-0's clock corrected by -40.1 ms ± 212 µs.\n",
+		"  Next     cbtrace report --by hit_class day (are hits faster than misses?)\n" +
+			"           cbtrace report --by model day (each model for itself)\n" +
+			"           cbtrace inspect chatcmpl-1 day (the request that failed)\n" +
 			"           cbtrace inspect $'chatcmpl-1\\xe2\\x80\\xae' day (the slowest)\n" +
 			"           cbtrace check day (what is missing, and which switch would mend it)\n",
 		"time to first token  10      90    ~110    ~120    ~150     150       95\n",
 		"95 % confidence, time to first token: p50 70 ms to 100 ms, p95 at least 110 ms.\n",
 		"~: too few values for that percentile (p50 needs 5, p90 29, p95 59, p99 299, p99.9 2,995).\n",
-		"cb.request@server     12     400    ~450    ~460    ~480     500      380          0          0\n",
-		"cb.l2_load     50.0       48.0      25.0       22.5\nllm_request     0          0        75.0       75.0\n",
+		"cb.request@server     12     400    ~450    ~460    ~480     500      380        0          0\n",
+		"cb.l2_load     50.0     48.0      25.0     22.5\nllm_request     0        0        75.0     75.0\n",
 		"l2_io       50.0      25.0  reading from L2\n",
 		"12 lookups: 10 measured, 1 with l2_load as an upper bound, 1 without the server's side.\n",
 		"  poll_wait     11      20     ~20     ~25     ~30      30       20      33.3\n",
 		"1,280 of 2,048 tokens found: 62 % of all tokens, 50 % on average per request. Of the requests whose loads are known 60 % of the tokens were loaded.\n",
-		"+ not found            768   37.5  ■■■■■■■■■\n= requested          2,048  100.0  ■■■■■■■■■■■■■■■■■■■■■■■■\n",
-		"2 requests loaded twice; 512 tokens written for nothing.\n",
+		"+ not found                      768   37.5  ■■■■■■■■■\n= requested                    2,048  100.0  ■■■■■■■■■■■■■■■■■■■■■■■■\n",
+		"2 requests loaded more than once; 512 tokens written for nothing.\n",
 		"repeat                    1  the same tokens again (waste)\n",
 		`  \x1b[2J: 1` + "\n",
 		"error            n  for example  which is\nretrieve_failed  1  chatcmpl-1   A retrieve failed,",
@@ -130,14 +133,14 @@ func TestReportWorst(t *testing.T) {
 	}{
 		{"nothing", report.Document{}, "no finding, and nothing failed", ""},
 		{"nothing but the slowest", report.Document{Slowest: []report.SlowRequest{{ID: "s", DurationNS: 5e6, TopStage: "cb.scatter"}}},
-			"no finding, and nothing failed|slowest: s, 5 ms, mostly cb.scatter", "cbtrace inspect s (the slowest)"},
+			"no finding, and nothing failed|slowest: s, 5 ms, cb.scatter held the most of it", "cbtrace inspect s (the slowest)"},
 		{"one with a finding", report.Document{Findings: []report.Finding{late}}, "warning late_poll in 1 request: l",
 			"cbtrace explain late_poll (what it means)|cbtrace inspect l (the request with it)"},
 		{"a note leads nowhere", report.Document{Findings: []report.Finding{note}}, "note orphan in 3 requests, the longest o", ""},
 		{"of the capture", report.Document{Findings: []report.Finding{clocks, note}}, "warning clock_disagreement; 1 other kind of finding below",
 			"cbtrace explain clock_disagreement (what it means)|cbtrace inspect c (the longest with it)"},
-		{"failures say what their findings say", report.Document{Requests: report.Requests{Total: 9, Complete: 9}, Failed: report.Failed{Requests: 3, StatusError: 2, Aborted: 1, Exemplars: []string{"a", "e", "f"}},
-			Findings: []report.Finding{bad, late, note}}, "3 of 9 requests failed (2 by a span that ended in an error, 1 aborted), the longest a|warning late_poll in 1 request: l; 2 other kinds of finding below",
+		{"failures say what their findings say", report.Document{Requests: report.Requests{Total: 9, Complete: 9}, Failed: report.Failed{Requests: 3, StatusError: 2, Aborted: 1, Exemplars: []string{"a", "e", "f"}, Why: []string{"aborted", "request_error", "request_error"}},
+			Findings: []report.Finding{bad, late, note}}, "3 of 9 requests failed (2 by a span that ended in an error, 1 aborted), the longest a (aborted)|besides these: warning late_poll in 1 request: l; 1 other kind of finding below",
 			"cbtrace inspect a (the longest that failed)|cbtrace explain late_poll (what it means)"},
 	} {
 		v := View{}
@@ -161,11 +164,72 @@ func TestWorthWords(t *testing.T) {
 	for _, c := range []struct {
 		low, high int64
 		begins    string
-	}{{51e6, 70e6, "in time it pays: a request spent 50 ms on that, and was spared about 60 ms of forward pass (51 ms to 70 ms, estimated from 20 requests)"}, {49e6, 70e6, "in time it is about even: "}, {40e6, 49e6, "in time it does not pay: "}} {
-		got := worthWords(&report.Document{CacheWorth: &report.CacheWorth{Requests: 20, SpentNS: 50e6, SavedNS: 60e6, SavedLowNS: c.low, SavedHighNS: c.high}})
+	}{{51e6, 70e6, "as for latency it pays, by an estimate from 20 of 31 requests of m: on average one of these spent 50 ms on that and was spared about 60 ms of forward pass (51 ms to 70 ms)"}, {49e6, 70e6, "as for latency it is about even, "}, {40e6, 49e6, "as for latency it does not pay, "}} {
+		got := worthWords(&report.Document{Requests: report.Requests{Total: 31}, Models: map[string]float64{"m": 0.7, "n": 0.3}, CacheWorth: &report.CacheWorth{Models: []string{"m"}, Requests: 20, SpentNS: 50e6, SavedNS: 60e6, SavedLowNS: c.low, SavedHighNS: c.high}})
 		if !strings.HasPrefix(got, c.begins) {
 			t.Errorf("%s\nwant %s", got, c.begins)
 		}
+	}
+}
+
+// What held most of the time, and how much of that alone; of the engine's own time what limited it.
+func TestHeldMost(t *testing.T) {
+	stage := func(name string, ns, drag int64) report.StageTime {
+		return report.StageTime{Stage: name, NS: ns, DragNS: drag, Share: share(float64(ns) / 100)}
+	}
+	bounds := []report.BoundTime{{Bound: "forward", NS: 40}, {Bound: "queue", NS: 35}, {Bound: "engine", NS: 15}, {Bound: "decode", NS: 10}}
+	for _, c := range []struct {
+		stages []report.StageTime
+		want   string
+	}{
+		{nil, ""},
+		{[]report.StageTime{stage("cb.l2_load", 40, 40)}, "cb.l2_load holds 40 % (reading from L2), all of it alone."},
+		{[]report.StageTime{stage("cb.partial", 40, 10)}, "cb.partial holds 40 % (the model's forward pass): 10 % alone, the rest with other work beside it (another worker's cb.partial counts)."},
+		{[]report.StageTime{stage("cb.partial", 40, 0)}, "cb.partial holds 40 % (the model's forward pass), all of it with other work beside it (another worker's cb.partial counts)."},
+		{[]report.StageTime{stage("llm_request", 60, 60), stage("cb.partial", 30, 30)}, "queue holds 35 % (waiting in a queue)."},
+		{[]report.StageTime{stage("llm_request", 60, 60), stage("cb.partial", 40, 40)}, "cb.partial holds 40 % (the model's forward pass), all of it alone."},
+	} {
+		want := c.want
+		if want != "" {
+			want = " Of the latency of all requests " + want
+		}
+		if got := heldMost(&reportPart{what: "latency", total: 100, stages: c.stages, bounds: bounds}); got != want {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
+}
+
+// The sum of hits names whose parts they are where CacheBlend's kinds and the tiers of requests without it stand beside each other.
+func TestHitFamilies(t *testing.T) {
+	h := report.Hits{Requests: 3, RequestedTokens: opt(1000), HitTokens: opt(600), PrefixTokens: opt(500), L2Tokens: opt(150)}
+	p := &Page{}
+	reportHits(p, &report.Document{Hits: h})
+	got := text(t, p, 100)
+	for _, want := range []string{"  prefix                      500   50.0  with CacheBlend", "+ L2                          150   15.0  without  ", "+ less those counted twice    -50   -5.0  all", "= requested                 1,000  100.0  all  ",
+		"Counted twice: ", "CacheBlend tells kinds of hits, LMCache without it tiers: "} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	h.L2Tokens = model.Opt{}
+	p = &Page{}
+	reportHits(p, &report.Document{Hits: h})
+	if got := text(t, p, 100); strings.Contains(got, "with CacheBlend") || strings.Contains(got, "Counted twice") {
+		t.Errorf("one family:\n%s", got)
+	}
+}
+
+// Of few requests a bucket has percentiles without evidence (R8.5).
+func TestTrendFew(t *testing.T) {
+	bucket := func(n int64) report.BucketResult {
+		return report.BucketResult{DurationNS: 60e9, Requests: 70, TTFTN: n, LatencyN: 70, TTFTP50NS: opt(5e6), TTFTP95NS: opt(9e6), P95NS: opt(80e6)}
+	}
+	d := &report.Document{Buckets: []report.BucketResult{bucket(58), bucket(59)}, TTFT: series(117, 5, 5, 9, 9, 9, 5), Latency: series(140, 5, 5, 9, 9, 9, 5)}
+	p := &Page{}
+	(&View{}).reportTrend(p, d)
+	got := text(t, p, 100)
+	if !strings.Contains(got, "70           ~9  ") || !strings.Contains(got, "70            9  ") || !strings.Contains(got, "~: too few") {
+		t.Error(got)
 	}
 }
 

@@ -66,6 +66,7 @@ func reportHits(p *Page, d *report.Document) {
 	p.Say(fmt.Sprintf("%s of %s tokens found: %s of all tokens, %s on average per request. Of the requests whose loads are known %s of the tokens were loaded.", Count(h.HitTokens.V), Count(h.RequestedTokens.V), optPercent(h.HitRate),
 		optPercent(h.RequestMean), optPercent(h.EffectiveReuse)))
 	p.Table(hitTable(h.RequestedTokens, h.HitTokens, h.PrefixTokens, h.SegmentedPrefixTokens, h.NonPrefixTokens, h.L1Tokens, h.L2Tokens, h.WrittenTokens, h.ShortfallTokens))
+	hitNotes(p, h)
 	c := &h.Classes
 	text := fmt.Sprintf("Requests: %s full, %s partial, %s miss", Count(c.Full), Count(c.Partial), Count(c.Miss))
 	if c.None > 0 {
@@ -75,8 +76,26 @@ func reportHits(p *Page, d *report.Document) {
 		text += fmt.Sprintf(" (%s asked for nothing)", Count(h.ZeroRequested))
 	}
 	p.Say(text + ".")
+	if len(h.EarlyExits) > 0 {
+		p.Say("Lookups that ended before they searched:")
+	}
 	for _, reason := range sortedKeys(h.EarlyExits) {
-		p.Item(fmt.Sprintf("ended early, %s: %s", brief(reason), Count(h.EarlyExits[reason])))
+		p.Item(fmt.Sprintf("%s: %s", brief(reason), Count(h.EarlyExits[reason])))
+	}
+}
+
+// hitNotes explain parts of the sum that may be misread.
+func hitNotes(p *Page, h *report.Hits) {
+	var parts, twice int64
+	for _, n := range [...]model.Opt{h.PrefixTokens, h.SegmentedPrefixTokens, h.NonPrefixTokens, h.L1Tokens, h.L2Tokens} {
+		parts += n.V
+	}
+	twice = parts - h.HitTokens.V
+	if twoFamilies(h.PrefixTokens, h.SegmentedPrefixTokens, h.NonPrefixTokens, h.L1Tokens, h.L2Tokens) {
+		p.Say("CacheBlend tells kinds of hits, LMCache without it tiers: how much of CacheBlend's hits came from L2 is under Cache work.")
+	}
+	if twice > 0 {
+		p.Say("Counted twice: the parts of a request are more than what it found (hit_identity_broken).")
 	}
 }
 
@@ -109,11 +128,11 @@ func reportLoads(p *Page, d *report.Document) {
 		}
 	}
 	if l.Requests == 0 {
-		p.Say("No request loaded twice.")
+		p.Say("No request loaded more than once.")
 		p.Table(t)
 		return
 	}
-	text := Plural(l.Requests, "request") + " loaded twice"
+	text := Plural(l.Requests, "request") + " loaded more than once"
 	if l.WastedTokens > 0 {
 		text += fmt.Sprintf("; %s tokens written for nothing", Count(l.WastedTokens))
 	}

@@ -19,10 +19,16 @@ func reportFailures(p *Page, d *report.Document) {
 		p.Say("No request failed.")
 	} else {
 		p.Say(fmt.Sprintf("%s of %s failed: %s.", Count(f.Requests), Plural(d.Requests.Total, "request"), failedWords(f)))
-		p.Say("Longest: " + idList(f.Exemplars, 3))
+		p.Say("Longest: " + idList(whyFailed(f, len(f.Exemplars)), 3))
+	}
+	if f.Requests > 0 {
+		p.Say("By reason:")
 	}
 	for _, reason := range sortedKeys(f.ByReason) {
 		p.Item(fmt.Sprintf("%s: %s", brief(reason), Count(f.ByReason[reason])))
+	}
+	if f.Aborted > 0 {
+		p.Item("aborted: " + Count(f.Aborted))
 	}
 	if text := loadWords(&d.Load); text != "" {
 		p.Say(text + ".")
@@ -56,11 +62,19 @@ func (v *View) reportTrend(p *Page, d *report.Document) {
 	if !first {
 		t.Columns[6].Key, t.Columns[6].Name = "ttft_p95", "ttft p95"
 	}
+	few := false
 	leads := func(b *report.BucketResult) model.Opt {
 		if first {
 			return b.TTFTP95NS
 		}
 		return b.P95NS
+	}
+	percentile := func(n, p int64, v model.Opt) Cell {
+		if v.OK && doubtful(n, p) {
+			few = true
+			return Known(v).Doubtful()
+		}
+		return Known(v)
 	}
 	most := int64(0)
 	for i := range d.Buckets {
@@ -68,17 +82,19 @@ func (v *View) reportTrend(p *Page, d *report.Document) {
 	}
 	for i := range d.Buckets {
 		b := &d.Buckets[i]
-		other := b.P95NS
+		other, lead := percentile(b.LatencyN, 950, b.P95NS), percentile(b.TTFTN, 950, b.TTFTP95NS)
 		if !first {
-			other = b.TTFTP95NS
+			other, lead = lead, other
 		}
-		lead := leads(b)
-		t.Add(Word(minute(b.StartUnixNS, v.Where)), Of(b.Requests), Known(lead), Drawn(amount(shareOf(lead.V, most).v)), Known(b.TTFTP50NS), Known(b.P50NS), Known(other),
+		t.Add(Word(minute(b.StartUnixNS, v.Where)), Of(b.Requests), lead, Drawn(amount(shareOf(leads(b).V, most).v)), percentile(b.TTFTN, 500, b.TTFTP50NS), percentile(b.LatencyN, 500, b.P50NS), other,
 			KnownFloat(b.HitRate), Of(b.Failed), KnownFloat(b.Load.Concurrency.Mean))
 	}
 	if len(d.Buckets) > 1 && (v.Trend || len(d.Buckets) <= bucketsShown) {
 		p.Table(t)
 		p.Say("Each of " + Duration(d.Buckets[0].DurationNS) + "; --bucket makes them longer.")
+		if few {
+			p.once(tilde)
+		}
 		if v.Since != nil {
 			p.Say(since(v.Since, v.Where))
 		}
@@ -129,10 +145,14 @@ func reportFindings(p *Page, d *report.Document) {
 
 func reportSlowest(p *Page, d *report.Document) {
 	p.Title("Slowest")
-	t := &Table{Name: "slowest", Columns: []Column{{Name: "request"}, {Name: "ttft", Kind: Time}, {Name: "latency", Kind: Time}, {Name: "mostly", Shrink: true, Most: nameMost, Drop: 1}, {Name: "which is", Drop: 2}}}
+	t := &Table{Name: "slowest", Columns: []Column{{Name: "request"}, {Name: "ttft", Kind: Time}, {Name: "latency", Kind: Time}, {Name: "most in", Key: "mostly", Shrink: true, Most: nameMost, Drop: 1}, {Name: "which is", Drop: 2}}}
 	for i := range d.Slowest {
 		r := &d.Slowest[i]
-		t.Add(Word(r.ID), Known(r.TTFTNS), Of(r.DurationNS), Word(r.TopStage), Word(stageWords(r.TopStage)))
+		why := stageWords(r.TopStage)
+		if r.TopBound != "" {
+			why = reasonOf(r.TopBound)
+		}
+		t.Add(Word(r.ID), Known(r.TTFTNS), Of(r.DurationNS), Word(topWord(r.TopStage, r.TopBound)), Word(why))
 	}
 	t.Limit = slowestShown
 	p.Table(t)

@@ -93,7 +93,7 @@ func stageWords(stage string) string {
 	case model.StageNone:
 		return ""
 	case model.StageLLMRequest:
-		return "the engine: queued, or not broken down"
+		return "its own time: in a queue, in the engine or decoding"
 	case model.StageLookupRPC, model.StageLookup:
 		return "the lookup around its parts"
 	case model.StageSparsePrefetch, model.StageMPLookupPrefetch:
@@ -114,6 +114,14 @@ func cacheTime(bounds []report.BoundTime) (ns int64) {
 		}
 	}
 	return ns
+}
+
+// reasonOf is what a bound means.
+func reasonOf(bound string) string {
+	if why := reasons[bound]; why != "" {
+		return why
+	}
+	return Escape(bound)
 }
 
 // because is a bound with what it means: "l2_io: reading from L2".

@@ -175,20 +175,31 @@ func (b *builder) time() {
 		}
 	}
 	var loose []string
+	few, oneSided := false, false
 	for i := range b.doc.Clock {
 		switch c := &b.doc.Clock[i]; {
 		case c.Basis != "none" || known[c.Process] && known[c.Reference]:
 		case c.Reference == "":
 			loose = append(loose, c.Process+" and any other (no pair of spans compares them)")
+			few = true
 		case c.OneSided():
-			loose = append(loose, fmt.Sprintf("%s and %s (%d pairs, all from one side)", c.Process, c.Reference, c.Pairs))
+			loose = append(loose, fmt.Sprintf("%s and %s (%d pairs of spans, bounded from one side only)", c.Process, c.Reference, c.Pairs))
+			oneSided = true
 		default:
-			loose = append(loose, fmt.Sprintf("%s and %s (pairs: %d, needed: %d)", c.Process, c.Reference, c.Pairs, report.PairsNeeded))
+			loose = append(loose, fmt.Sprintf("%s and %s (pairs of spans: %d, needed: %d)", c.Process, c.Reference, c.Pairs, report.PairsNeeded))
+			few = true
 		}
+	}
+	do := "Keep the clocks of the hosts in step (chrony, PTP)."
+	if few {
+		do += " Five requests or more with the spans or CB_PROFILE lines of scheduler and worker around the server's would tell."
+	}
+	if oneSided {
+		do += " More requests do not help where pairs bound clocks from one side only: that takes spans of which one holds the other from start to end, the scheduler's cb.request in llm_request, the server's cb.lookup in the scheduler's cb.lookup.rpc, its cb.retrieve in a worker's cb.start_load_kv."
 	}
 	b.add(Problem{Code: "clock_unknown", Severity: note, Count: int64(len(loose)), Of: int64(len(b.doc.Clock)), Unit: "clock", Exemplars: loose,
 		Message:  "The capture does not say how far the clocks of two processes are apart: too few spans of them hold one another, or they bound it from one side only. Their times are taken as they are.",
-		WhatToDo: "Keep the clocks of the hosts in step (chrony, PTP). Five requests or more with the spans or CB_PROFILE lines of scheduler and worker around the server's would tell."})
+		WhatToDo: do})
 }
 
 // processes is what processes should say of themselves.

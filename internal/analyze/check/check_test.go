@@ -183,10 +183,10 @@ func TestBuild(t *testing.T) {
 		{"no engine", found("no_llm_request", 1), []string{"no_llm_request note 1/0 capture"}},
 		{"loose clocks", func(s *Subject) {
 			s.Report.Clock = append(s.Report.Clock, report.Clock{Process: "c", Reference: "a", Basis: "none"}, report.Clock{Process: "b", Reference: "a", Basis: "none"})
-		}, []string{"clock_unknown note 1/3 clock c and a (pairs: 0, needed: 5)"}}, // b and a are known from another pair
+		}, []string{"clock_unknown note 1/3 clock c and a (pairs of spans: 0, needed: 5)"}}, // b and a are known from another pair
 		{"clocks bounded from one side", func(s *Subject) {
 			s.Report.Clock = []report.Clock{{Process: "c", Reference: "a", Basis: "none", Pairs: 5}}
-		}, []string{"clock_unknown note 1/1 clock c and a (5 pairs, all from one side)"}},
+		}, []string{"clock_unknown note 1/1 clock c and a (5 pairs of spans, bounded from one side only)"}},
 		{"a clock beside the others", func(s *Subject) {
 			s.Report.Clock = append(s.Report.Clock, report.Clock{Process: "lone", Basis: "none"})
 		}, []string{"clock_unknown note 1/2 clock lone and any other (no pair of spans compares them)"}},
@@ -239,6 +239,24 @@ func TestBuild(t *testing.T) {
 		}
 		if len(d.Inputs) != len(s.Inputs) || d.Requests != s.Report.Requests.Total || slices.ContainsFunc(d.Findings, func(f report.Finding) bool { return f.Scope != "capture" }) {
 			t.Errorf("%s: %+v", c.name, d)
+		}
+	}
+}
+
+// Of clocks it is said what would tell them apart: more requests where pairs are few, other spans where they bound from one side.
+func TestClockRemedy(t *testing.T) {
+	for _, c := range []struct {
+		pairs          []int64
+		more, bothWays bool
+	}{{[]int64{3}, true, false}, {[]int64{28}, false, true}, {[]int64{3, 28}, true, true}} {
+		s := clean()
+		s.Report.Clock = nil
+		for i, n := range c.pairs {
+			s.Report.Clock = append(s.Report.Clock, report.Clock{Process: fmt.Sprint("p", i), Reference: fmt.Sprint("q", i), Pairs: n, Basis: "none"})
+		}
+		do := Build(s).Problems[0].WhatToDo
+		if strings.Contains(do, "Five requests or more") != c.more || strings.Contains(do, "More requests do not help") != c.bothWays {
+			t.Errorf("%v: %s", c.pairs, do)
 		}
 	}
 }
