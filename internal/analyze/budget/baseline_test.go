@@ -235,3 +235,40 @@ func TestSelfTest(t *testing.T) {
 		t.Errorf("the capture itself was changed: %s", r.Message)
 	}
 }
+
+// A shift of hit classes is not lost among many lengths, and requests of kinds that only this run has are a change of mix too.
+func TestMixOfManyKinds(t *testing.T) {
+	here, there := map[mix]int64{}, map[mix]int64{}
+	for octave := range mix(12) { // 300 of 600 hits become 255: each length alone says nothing
+		hit, miss := octave<<4|mix(model.HitFull), octave<<4|mix(model.HitMiss)
+		there[hit], there[miss] = 25, 25
+		here[hit], here[miss] = 21, 29
+	}
+	if p := homogeneousIn(here, there); p < mixAlpha {
+		t.Errorf("p of all classes %v: this tests nothing", p)
+	}
+	here[mix(model.HitFull)], here[mix(model.HitMiss)] = 6, 44
+	if p := homogeneousIn(here, there); p < mixAlpha {
+		t.Errorf("p of all classes %v: this tests nothing", p)
+	}
+	if p := homogeneous(here, there); p >= mixAlpha { // 237 : 363 against 300 : 300 is p 0.0003, three times that 0.0009
+		t.Errorf("p %v", p)
+	}
+
+	traffic := func(long int) *Subject { // of 200, requests of 8 000 tokens that take 400 ms beside those of 1 000 that take 100
+		return run(200, func(i int, r *model.Row) {
+			r.PromptTokens, r.Window = model.Some(1000), int64(100*ms+i)
+			if i < long {
+				r.PromptTokens, r.Window = model.Some(8000), int64(400*ms+i)
+			}
+		})
+	}
+	d := gate(t, Input{Current: traffic(40), Baselines: []*Subject{traffic(0)}}, "metric: request.mean, baseline: {max_ratio: 1.05}")
+	if r := d.Results[0]; r.Verdict != Warn || math.Abs(r.MixExplained.V-60*ms) > 1000 || math.Abs(r.Delta.V-60*ms) > 1000 {
+		t.Errorf("a new kind: %s, mix explains %v of %v", r.Verdict, r.MixExplained.V, r.Delta.V)
+	}
+	diff := compare(t, traffic(0), traffic(40))
+	if v := diff.Mix.ExplainedNS; !v.OK || math.Abs(float64(v.V)-60*ms) > 1000 {
+		t.Errorf("diff: mix explains %v", v)
+	}
+}

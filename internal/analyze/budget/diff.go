@@ -286,12 +286,13 @@ func (d *Diff) mix(m metric, pa, pb *population) {
 	if p >= mixAlpha {
 		return
 	}
-	weights, _, matched := reweight(here, []map[mix]int64{there})
+	weights, only, matched := reweight(here, []map[mix]int64{there})
 	if matched < mixMatched {
 		d.Notes = append(d.Notes, fmt.Sprintf("the mix of hit class and prompt length differs, and only %.0f %% of the requests of %s are of a kind that %s has", 100*matched, d.B.Label, d.A.Label))
 		return
 	}
-	if v := stats.Whole(a.blocked(m, weights[0])) - stats.Whole(a.blocked(m, nil)); !math.IsNaN(v) {
+	v := stats.Whole(a.blocked(m, weights[0])) - stats.Whole(a.blocked(m, nil))
+	if v += stats.Whole(b.blocked(m, nil)) - stats.Whole(b.blocked(m, only)); !math.IsNaN(v) { // kinds that only b has are mix too
 		d.Mix.ExplainedNS = model.Some(int64(math.Round(v)))
 	}
 }

@@ -47,11 +47,11 @@ func (t *task) mix(current side, before []side) {
 	c.mixed = true
 	over, far := t.rule.bound.worse(value, baseline)
 	c.same = over && far
-	c.explained = baseline - c.baseline
+	c.explained = baseline - c.baseline + c.value - value // the latter: of kinds that only this run has
 	c.p = max(c.p, pSame)
 	r.MixExplained = m.round(c.explained)
-	r.step(fmt.Sprintf("The mix of hit class and prompt length differs (p %s). With the mix of this run the baseline would be %s, which explains %s of %s; against it p is %s.",
-		chance(p), amount(baseline, m.unit()), amount(c.explained, m.unit()), amount(c.value-c.baseline, m.unit()), chance(pSame)))
+	r.step(fmt.Sprintf("The mix of hit class and prompt length differs (p %s). With the mix of this run, of the kinds that both have (%.0f %% of the requests here), the baseline would be %s and this run is %s; the mix explains %s of %s, and p is %s.",
+		chance(p), 100*matched, amount(baseline, m.unit()), amount(value, m.unit()), amount(c.explained, m.unit()), amount(c.value-c.baseline, m.unit()), chance(pSame)))
 }
 
 // classes counts the requests of each class.
@@ -63,8 +63,23 @@ func classes(m metric, s side) map[mix]int64 {
 	return out
 }
 
-// homogeneous is the p-value of two mixes being the same.
+// homogeneous is the p-value of two mixes being the same: the least of those of the hit classes, of the lengths, and of both together, of which
+// each may be it (Bonferroni). Among many classes a shift of the few that matter is easily lost.
 func homogeneous(a, b map[mix]int64) float64 {
+	p := min(homogeneousIn(a, b), homogeneousIn(by(mix.hit, a), by(mix.hit, b)), homogeneousIn(by(mix.length, a), by(mix.length, b)))
+	return min(1, 3*p)
+}
+
+// by puts classes together.
+func by(wider func(mix) mix, counts map[mix]int64) map[mix]int64 {
+	out := map[mix]int64{}
+	for k, n := range counts {
+		out[wider(k)] += n
+	}
+	return out
+}
+
+func homogeneousIn(a, b map[mix]int64) float64 {
 	var keys []mix
 	for k := range a {
 		keys = append(keys, k)

@@ -26,6 +26,9 @@ func mixOf(d *report.Digest) mix {
 // length is the class without what was found.
 func (m mix) length() mix { return m &^ 15 }
 
+// hit is the class without the prompt's length.
+func (m mix) hit() mix { return m & 15 }
+
 // A table is the request table of a subject as columns: the requests of one selection in order of (hash, id) (R9.2).
 type table struct {
 	id     []string
