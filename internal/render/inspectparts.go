@@ -52,6 +52,9 @@ func inspectPath(p *Page, d *inspect.Document) {
 			within = c.TTFT.TotalNS
 		}
 		limit, _ := boundOf(d, s.Stage, within)
+		if all, _ := boundOf(d, s.Stage, c.TotalNS); first && e != nil && all != limit {
+			limit += ", " + all // of the root: before the first token, and in all
+		}
 		cells := []Cell{Word(s.Stage), Word(limit)}
 		if first && e != nil {
 			cells = append(cells, Of(e.NS).Within(e.UncertaintyNS), shareWithin(e, c.TTFT.TotalNS), Of(e.DragNS))

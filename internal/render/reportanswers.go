@@ -30,6 +30,9 @@ func (v *View) headline(d *report.Document) string {
 		}
 		s += "."
 		s += heldMost(&part)
+		if work := float64(cacheTime(part.bounds)) / float64(max(1, part.total)); work >= 0.1 { // its stages are many: none of them shows what they hold together
+			s += fmt.Sprintf(" The cache's own work (lookup, load, choosing what to recompute) holds %s.", Percent(work))
+		}
 	}
 	if h := &d.Hits; h.HitRate.OK {
 		s += fmt.Sprintf(" The cache had %s of %s tokens.", Percent(h.HitRate.V), Count(h.RequestedTokens.V))
