@@ -140,7 +140,7 @@ func inspectLookup(p *Page, d *inspect.Document) {
 			load.mark = "≤"
 		}
 		t.Add(Known(l.RPCNS), Known(l.SubmitNS).Within(l.UncertaintyNS), load, Known(l.ServerOtherNS), Known(l.PollWaitNS).Within(l.UncertaintyNS), Known(l.ServerNS), Known(l.WaitNS),
-			Known(l.NPolls), Known(l.OvershootNS), Word(basisWords[l.Basis]))
+			Known(l.NPolls), Known(l.OvershootNS).Within(l.UncertaintyNS), Word(basisWords[l.Basis]))
 	}
 	p.Table(t)
 	for i := range d.Lookup {
