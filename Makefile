@@ -25,8 +25,8 @@ demo-data:
 test:
 	CGO_ENABLED=0 go test ./...
 
-race:
-	CGO_ENABLED=1 go test -race -timeout 20m ./...
+race: # without what has but one goroutine and takes long (-short)
+	CGO_ENABLED=1 go test -race -short -timeout 20m ./...
 
 lint:
 	@out=$$(gofmt -l cmd internal testdata/gen); test -z "$$out" || { echo "gofmt: $$out"; exit 1; }

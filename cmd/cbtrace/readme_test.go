@@ -11,6 +11,9 @@ import (
 
 // Every console block of the README is run in the root of the repository: lines that begin with $ are commands, the rest is what they print.
 func TestReadme(t *testing.T) {
+	if testing.Short() {
+		t.Skip("processes of their own: make race leaves it out")
+	}
 	root := filepath.Join("..", "..")
 	path := filepath.Join(root, "README.md")
 	text, err := os.ReadFile(path)

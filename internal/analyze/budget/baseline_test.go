@@ -113,6 +113,9 @@ func TestSeveralBaselines(t *testing.T) {
 // R9.3: all baseline rules of level error share α: one p-value of about 0.02 fails alone and does not beside nine others. Those of level warn and those
 // without evidence do not count.
 func TestHolmOverRules(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine and much arithmetic: make race leaves it out")
+	}
 	base := windows(steady(400, 100, 1)...)
 	var in Input
 	for seed := uint64(10); ; seed++ { // a run that is slower by little

@@ -242,6 +242,9 @@ func TestStageCalledAsALatency(t *testing.T) {
 // R9.4: fail over insufficient over warn over pass; rules of level warn only warn, those that are off are not there.
 // Five hundred results can still fail, more cannot.
 func TestTooManyBaselineRules(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine and much arithmetic: make race leaves it out")
+	}
 	s := run(6, func(i int, r *model.Row) {})
 	for _, n := range []int{500, 501} {
 		var rules []string

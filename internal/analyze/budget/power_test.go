@@ -93,6 +93,9 @@ func allowed(alpha float64, n int) float64 { return alpha + 2*math.Sqrt(alpha*(1
 // Runs of one distribution: the share that fails is at most α and two standard errors, with one baseline, and with five when runs differ by 3 %. With
 // one baseline and runs that differ it is not, which is why the output says "run-to-run noise unknown".
 func TestPowerFalseAlarms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine and much arithmetic: make race leaves it out")
+	}
 	const n = 500
 	tell("\n| 20 rules, %d requests a run | pairs | runs that fail | at most |\n|---|--:|--:|--:|\n", n)
 	for _, c := range []struct {
@@ -138,6 +141,9 @@ func TestPowerFalseAlarms(t *testing.T) {
 // The p-value of either test alone is no smaller than it says: of many rules of one distribution no more than α fail, by the draws and by the
 // spread between runs. A baseline rule takes the larger of both.
 func TestPowerOfChance(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine and much arithmetic: make race leaves it out")
+	}
 	m := parse(t, "metric: request.p50, baseline: {max_ratio: 1}").Rules[0]
 	const n = 100
 	draws := trials(2000, 120)
@@ -176,6 +182,9 @@ func TestPowerOfChance(t *testing.T) {
 
 // What several baselines can see: the change of a metric, of which runs differ by 3 %, that fails in half and in 80 % of runs when 20 rules share α.
 func TestPowerBaselines(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine and much arithmetic: make race leaves it out")
+	}
 	const sigma, rules = 0.03, 20
 	sims := trials(20_000, 2000)
 	tell("\n| baselines | in half of runs | in 80 %% |\n|--:|--:|--:|\n")
@@ -233,6 +242,9 @@ var distributions = []struct {
 
 // One rule on p95 with max_ratio 1.05 sees 10 % more of a usual distribution at n = 2 000 in at least 95 % of runs.
 func TestPowerOfOneRule(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine and much arithmetic: make race leaves it out")
+	}
 	const n = 2000
 	runs := trials(400, 60)
 	rule := parse(t, "metric: request.p95, baseline: {max_ratio: 1.05, min_delta: 0ns}").Rules[0]
@@ -319,6 +331,9 @@ func drawn(rows []*model.Row, n int, rnd *rand.Rand, accept func(*model.Row) boo
 
 // Resamples of one capture fail at most α of the time; with another mix of hits the change is said to be mix; one slow stage is named first.
 func TestPowerResamples(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine and much arithmetic: make race leaves it out")
+	}
 	const n = 600
 	runs, diffs := trials(200, 3), trials(200, 2)
 	rows := traffic(1000, rand.New(rand.NewPCG(5, 5)))

@@ -74,6 +74,9 @@ func TestTrend(t *testing.T) {
 
 // A change is told of weeks without one no more often than chance allows.
 func TestPowerTrend(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine and much arithmetic: make race leaves it out")
+	}
 	weeks := trials(1000, 100)
 	told := repeated(weeks, 4, func(rnd *rand.Rand) bool {
 		return len(TrendOf(days(rnd, 100, 1, 1, 1, 1, 1, 1, 1)).Stretches) > 1

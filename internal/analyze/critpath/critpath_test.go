@@ -332,6 +332,9 @@ func add(r *model.Request, up *model.Span, name string, start, end int) *model.S
 }
 
 func TestLarge(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine and much arithmetic: make race leaves it out")
+	}
 	const n = 100_000
 	for name, build := range large {
 		t.Run(name, func(t *testing.T) {

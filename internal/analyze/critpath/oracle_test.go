@@ -439,6 +439,9 @@ func randomRequest(rng *rand.Rand, tick model.Time) *model.Request {
 
 // TestTickByTick holds Analyze against the slow way on random trees.
 func TestTickByTick(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine and much arithmetic: make race leaves it out")
+	}
 	trees := 6000
 	if testing.Short() {
 		trees = 600

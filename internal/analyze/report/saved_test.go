@@ -138,6 +138,9 @@ func bigRow(dict *model.Dict, i int) *model.Row {
 // R2.6, R8.3: what shards were saved as merges, in any order, to what one run over all of them is saved as; so it does where series became
 // histograms, requests fell out of the table and names out of the names that are kept.
 func TestMergeOfSaved(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine and much arithmetic: make race leaves it out")
+	}
 	for _, c := range []struct {
 		name   string
 		rows   int
