@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -84,6 +85,11 @@ func (r *reader) pieces(f *file, pieces []piece) error {
 		data, err := k.read(r.buffer(), p.off, p.end)
 		if err != nil {
 			return err
+		}
+		if p.off == 0 && f.format.lines { // the source has said so
+			p.off = int64(len(data))
+			data = bytes.TrimLeft(data, "\x00")
+			p.off -= int64(len(data))
 		}
 		select {
 		case r.tasks <- task{file: f, block: block{data: data, line: p.line, offset: p.off}, first: n == 0, part: !p.sample, lean: p.sample}:

@@ -137,6 +137,23 @@ func TestPickNothing(t *testing.T) {
 	}
 }
 
+// NUL bytes before the first line, of a writer that went on after its file was cut, are no damage here either.
+func TestPickAfterNULs(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.jsonl")
+	data := strings.Repeat("\x00", 100) + strings.Repeat(lineOfSpan("0123456789abcdef0123456789abcdee", "of another", 1.7e18, "other", ""), 3) +
+		lineOfSpan("0123456789abcdef0123456789abcdef", "named", 1.7e18, "chatcmpl-77", "")
+	if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	set, err := Expand([]string{path}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if names, pick := readPicked(t, set, "chatcmpl-77", true); pick == nil || !slices.Equal(names, []string{"named@4", "of another@1", "of another@2", "of another@3"}) {
+		t.Errorf("%v, %v", names, pick)
+	}
+}
+
 func TestWithout(t *testing.T) {
 	runs := []piece{{off: 0, end: 100, sample: true}, {off: 200, end: 300, sample: true}}
 	out := []piece{{off: 0, end: 10}, {off: 50, end: 60}, {off: 60, end: 70}, {off: 190, end: 210}, {off: 290, end: 310}}
