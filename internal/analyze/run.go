@@ -74,15 +74,12 @@ type Capture struct {
 	met        []atomic.Bool                  // clocks that are in a request together with another one
 }
 
-// SurveySampled is the Survey of a capture of which a sample was read (R5.7).
-const SurveySampled = "sampled"
-
 // Open reads an input, finds the request of every record and surveys all requests. A given survey table takes the place of the survey.
 func Open(ctx context.Context, read Read, opt Options) (c *Capture, err error) {
 	d := model.NewDict()
 	c = &Capture{Dict: d, opt: opt, Survey: "whole"}
 	if opt.Sampled {
-		c.Survey = SurveySampled
+		c.Survey = report.SurveySampled
 	}
 	c.store = store.New(d, store.Config{Memory: opt.Memory, TempDir: opt.TempDir, KeyMode: opt.Key, Jobs: opt.jobs()})
 	defer func() {

@@ -46,7 +46,8 @@ const (
 var errPickAll = errors.New("everything is to be read")
 
 // Pick finds what must be read of the inputs to show the requests that text means: an id, an external id, a trace id or the beginning of an id.
-// With them goes a sample of the others, unless sampled is false. It is nil where everything must be read. The error is that of ctx, or of an input that could be opened and not read.
+// With them goes a sample of the others, unless sampled is false. It is nil where everything must be read. The error is that of ctx, or of an input that
+// could be opened and not read.
 func (s *Set) Pick(ctx context.Context, text string, sampled bool, opt Options) (*Pick, error) {
 	size := int64(0)
 	for i := range s.Inputs {
@@ -330,13 +331,7 @@ type pickSink picker
 func (p *pickSink) Add(b *model.Batch) error {
 	for i := range b.Records {
 		r := &b.Records[i]
-		s := seen{trace: r.Trace}
-		for _, a := range b.AttrsOf(r) {
-			if isKey(a.Key) && a.Kind == model.StrValue && a.Len > 0 {
-				s.ids = append(s.ids, string(b.Text[a.Off:a.Off+a.Len]))
-			}
-		}
-		p.records = append(p.records, s)
+		p.records = append(p.records, seen{r.Trace, namedBy(nil, b, r)})
 	}
 	return nil
 }

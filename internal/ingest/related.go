@@ -36,27 +36,24 @@ func newRelated(text string) related {
 	return r
 }
 
-// isKey reports whether an attribute names a request (R4.1, R2.6).
-func isKey(k model.AttrKey) bool {
-	switch k {
-	case model.AttrSessionID, model.AttrRequestID, model.AttrReqID, model.AttrExternalRequestID, model.AttrGenAIRequestID, model.AttrResolved:
-		return true
-	}
-	return false
-}
-
-// formsOf are an id and the external ids that it may be the child of (R4.2).
-func formsOf(id string) []string {
-	forms := []string{id}
-	child, indexed := model.TrimIndex(id)
-	if indexed {
-		forms = append(forms, child)
-		if whole, ok := model.TrimSuffix(id); ok {
-			forms = append(forms, whole)
+// namedBy appends the texts of a record that name a request (R4.1, R2.6).
+func namedBy(ids []string, b *model.Batch, r *model.Record) []string {
+	attrs := b.AttrsOf(r)
+	for i := range attrs {
+		if a := &attrs[i]; a.Key.NamesRequest() && a.Kind == model.StrValue && a.Len > 0 {
+			ids = append(ids, string(b.TextOf(a)))
 		}
 	}
-	if base, ok := model.TrimSuffix(child); ok {
-		forms = append(forms, base)
+	return ids
+}
+
+// formsOf are an id and the external ids that it may be the child of.
+func formsOf(id string) (forms []string) {
+	all, ok := model.ExternalForms(id)
+	for i, form := range all {
+		if ok[i] {
+			forms = append(forms, form)
+		}
 	}
 	return forms
 }
@@ -94,12 +91,7 @@ func (r *related) keep(b *model.Batch) {
 	var ids []string
 	for i := range b.Records {
 		rec := &b.Records[i]
-		ids = ids[:0]
-		for _, a := range b.AttrsOf(rec) {
-			if isKey(a.Key) && a.Kind == model.StrValue && a.Len > 0 {
-				ids = append(ids, string(b.Text[a.Off:a.Off+a.Len]))
-			}
-		}
+		ids = namedBy(ids[:0], b, rec)
 		if r.fits(rec.Trace, ids) {
 			kept = append(kept, *rec)
 		}

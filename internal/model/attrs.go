@@ -140,6 +140,15 @@ var (
 	allHits     = []Stage{StageRequest, StageCBRequest, StageLookup, StageMPLookupPrefetch}
 )
 
+// NamesRequest reports whether an attribute may name the request of its record (R4.1, R2.6).
+func (k AttrKey) NamesRequest() bool {
+	switch k {
+	case AttrSessionID, AttrRequestID, AttrReqID, AttrExternalRequestID, AttrGenAIRequestID, AttrResolved:
+		return true
+	}
+	return false
+}
+
 // Attrs is VOCABULARY 3, indexed by AttrKey.
 var Attrs = [NumAttrs]AttrInfo{
 	AttrSessionID:         {"session_id", Text, "", nil},

@@ -26,6 +26,22 @@ func TrimSuffix[T ~string | ~[]byte](id T) (T, bool) {
 	return id[:n], true
 }
 
+// NumForms is how many external ids an internal one may be the child of.
+const NumForms = 4
+
+// ExternalForms are the external ids that an internal id may be the child of, the likeliest first (R4.2): the id itself, without the index of a choice,
+// without vLLM's suffix where an index was taken for one (a client's id may begin with a number), without both. ok says which there are.
+func ExternalForms[T ~string | ~[]byte](id T) (forms [NumForms]T, ok [NumForms]bool) {
+	forms[0], ok[0] = id, true
+	forms[1], ok[1] = TrimIndex(id)
+	child := forms[1]
+	if ok[1] {
+		forms[2], ok[2] = TrimSuffix(id)
+	}
+	forms[3], ok[3] = TrimSuffix(child)
+	return forms, ok
+}
+
 // Family is what the ids of one call of a client have in common: of the choices (n > 1) and of the prompts of a completion, with or without
 // vLLM's suffix. Ids of different families have nothing to do with each other, as far as ids tell.
 func Family(id string) string {

@@ -169,7 +169,7 @@ func reportClock(p *Page, d *report.Document) {
 	if slices.ContainsFunc(d.Clock, func(c report.Clock) bool { return c.OneSided() }) {
 		p.Say("one-sided: the pairs only say that a clock is not ahead, or not behind, by more than some amount.")
 	}
-	if d.Survey == "sampled" || d.Survey == report.SurveyPerShard {
+	if d.Survey == report.SurveySampled || d.Survey == report.SurveyPerShard {
 		p.Say("Estimated from a part of the capture (" + d.Survey + ").")
 	}
 }

@@ -352,19 +352,20 @@ func idAt(p *[window]byte, n int, form uint8) (model.SpanID, int) {
 	return model.SpanID{}, n
 }
 
-// attr reads one attribute; text is given as bytes.
-func (c *cursor) attr() (key model.AttrKey, v model.Value, text []byte) {
+// attr reads one attribute into a, whatever that held before, but for its text, which is given as bytes.
+func (c *cursor) attr(a *model.Attr) (text []byte) {
 	k := c.uvarint()
-	key, v.Kind = model.AttrKey(k>>3), model.ValueKind(k&7)
-	switch v.Kind {
+	a.Key, a.Value.Kind = model.AttrKey(k>>3), model.ValueKind(k&7)
+	a.Value.Int, a.Value.Float, a.Value.Str = 0, 0, ""
+	switch a.Value.Kind {
 	case model.IntValue, model.BoolValue:
-		v.Int = c.varint()
+		a.Value.Int = c.varint()
 	case model.FloatValue:
-		v.Float = math.Float64frombits(c.uint64())
+		a.Value.Float = math.Float64frombits(c.uint64())
 	case model.StrValue:
 		text = c.bytes(c.uvarint())
 	}
-	return key, v, text
+	return text
 }
 
 // textOf finds the last text of an attribute in the content of a record.
@@ -373,8 +374,9 @@ func textOf(content []byte, key model.AttrKey) []byte {
 	h := c.head()
 	b := c.body(h.shape)
 	var found []byte
+	var a model.Attr
 	for ; b.attrs > 0 && !c.bad; b.attrs-- {
-		if k, _, text := c.attr(); k == key {
+		if text := c.attr(&a); a.Key == key {
 			found = text
 		}
 	}

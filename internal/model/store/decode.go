@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"math"
 	"unsafe"
 
 	"github.com/cbtrace/cbtrace/internal/model"
@@ -87,17 +86,9 @@ func (d *decoder) content(s *model.Span, e *entry, id string, meta byte, c curso
 		} else {
 			attrs = append(attrs, model.Attr{})
 		}
-		a := &attrs[len(attrs)-1] // filled in place: it may hold what was there before
-		k := c.uvarint()
-		a.Key, a.Value.Kind = model.AttrKey(k>>3), model.ValueKind(k&7)
-		a.Value.Int, a.Value.Float, a.Value.Str = 0, 0, ""
-		switch a.Value.Kind {
-		case model.IntValue, model.BoolValue:
-			a.Value.Int = c.varint()
-		case model.FloatValue:
-			a.Value.Float = math.Float64frombits(c.uint64())
-		case model.StrValue:
-			a.Value.Str = d.text(a.Key, c.bytes(c.uvarint()))
+		a := &attrs[len(attrs)-1] // filled in place
+		if text := c.attr(a); a.Value.Kind == model.StrValue {
+			a.Value.Str = d.text(a.Key, text)
 		}
 		if a.Key >= model.NumAttrs && int(a.Key-model.NumAttrs) >= d.strs {
 			return errCorrupt
@@ -146,7 +137,7 @@ const (
 
 // text is a string of the value of an attribute. Values of few kinds are shared; ids are not looked for.
 func (d *decoder) text(key model.AttrKey, b []byte) string {
-	if slotOf(key) >= 0 || key == model.AttrGenAIRequestID || len(b) > maxCommonText {
+	if key.NamesRequest() || len(b) > maxCommonText {
 		return d.texts.keep(b)
 	}
 	if s, ok := d.common[string(b)]; ok {

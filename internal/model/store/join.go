@@ -10,11 +10,9 @@ import (
 // External ids are joined to internal ones in levels (R4.2): at the first at which an internal id fits, the others do not count. An internal id that
 // fitted at one level is spoken for at the later ones, so that job-deadbeef-0a1b2c3d belongs to job-deadbeef, never to job.
 const (
-	levelExact      = iota
-	levelIndex      // 1_chat-0a1b2c3d without the index of a choice (n > 1)
-	levelWholeChild // 2024_job-0a1b2c3d without vLLM's suffix: an external id may begin with a number itself
-	levelSuffix     // without both
-	numLevels
+	levelExact = iota // of model.ExternalForms
+	levelIndex
+	numLevels = model.NumForms
 )
 
 // A fit is an internal id that an external one may mean.
@@ -55,15 +53,11 @@ func (j *fits) internal(id []byte, key hash) {
 	}
 	j.last = key // entries of one request follow one another
 	j.fit(levelExact, key, key)
-	child, indexed := model.TrimIndex(id)
-	if indexed {
-		j.fit(levelIndex, hashID(child), key)
-		if whole, ok := model.TrimSuffix(id); ok {
-			j.fit(levelWholeChild, hashID(whole), key)
+	forms, ok := model.ExternalForms(id)
+	for level := levelIndex; level < numLevels; level++ {
+		if ok[level] {
+			j.fit(uint8(level), hashID(forms[level]), key)
 		}
-	}
-	if base, ok := model.TrimSuffix(child); ok {
-		j.fit(levelSuffix, hashID(base), key)
 	}
 }
 
