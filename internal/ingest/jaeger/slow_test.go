@@ -91,7 +91,7 @@ func slowTrace(t any) (out []string, ok bool) {
 	trace, _ := t.(map[string]any)
 	spans, _ := trace["spans"].([]any)
 	processes, _ := trace["processes"].(map[string]any)
-	if trace == nil {
+	if trace["spans"] == nil { // no trace, as the decoder says
 		return nil, false
 	}
 	ids := map[string]bool{}
