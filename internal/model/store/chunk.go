@@ -63,11 +63,16 @@ func appendEntry(b []byte, k *entryKey, text []byte) []byte {
 }
 
 // limits are how many names of each kind there are: what comes back from disk may hold no others.
-type limits struct{ strs, ress, files int }
+type limits struct {
+	strs, ress, files int
+	shapes            []*shape
+	own               shape // that of the last record that spelled it out
+}
 
-func limitsOf(d *model.Dict) (l limits) {
-	l.strs, l.ress, l.files = d.Sizes()
-	return l
+// look brings the limits up to date.
+func (l *limits) look(s *Store) {
+	l.strs, l.ress, l.files = s.dict.Sizes()
+	l.shapes = s.shapes.list()
 }
 
 // holds reports whether an id names something that is there.
@@ -134,7 +139,7 @@ const (
 // next makes room for the chunk after this one.
 func (o *openChunk) next(largest int) {
 	size := min(max(o.size*chunkGrowth, firstChunk), largest)
-	*o = openChunk{rec: make([]byte, 0, size), dict: make([]byte, 0, size/8), size: size}
+	*o = openChunk{rec: make([]byte, 0, size+window), dict: make([]byte, 0, size/8), size: size}
 }
 
 // A cacheSlot remembers the number of an entry in an open chunk.

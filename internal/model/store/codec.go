@@ -14,28 +14,12 @@ var errCorrupt = errors.New("records are damaged")
 
 // The content of a record, independent of where it stands:
 //
-//	kind<<5 | flags, shape, [id], [parent], [start: 8 bytes], [duration], name, [stage], scope, resource, position, n, n attributes
+//	number of its shape, [shape], [id], [parent], [start: 8 bytes], [duration], position, values of attributes
 //
-// Numbers are varints. The chunk's entry says request, trace and file.
-const (
-	shapeIDMask      = 3 // form of the id
-	shapeParentShift = 2 // form of the parent's
-	shapeStart       = 1 << 4
-	shapeEnd         = 1 << 5
-	shapeBackwards   = 1 << 6 // the end lies before the start
-	shapeStage       = 1 << 7
+// Numbers are varints. The shape says what of it is there; it is spelled out where the number is 0. The chunk's entry says request, trace and file.
 
-	formNone  = 0
-	formHex   = 1 // 8 bytes
-	formPlace = 2 // the id of this very line
-	formOther = 3 // kind, varint
-
-	kindShift = 5
-	flagMask  = 1<<kindShift - 1
-)
-
-// maxFixed is more than the part of a content before its attributes can take.
-const maxFixed = 96
+// maxFixed is more than the part of a content before its values can take, without a shape that is spelled out.
+const maxFixed = window
 
 // putUvarint writes a varint at b[n:], which is long enough, and gives where it ends.
 func putUvarint(b []byte, n int, v uint64) int {
@@ -60,44 +44,19 @@ func putID(b []byte, n int, form uint8, id model.SpanID) int {
 	return n
 }
 
-func formOf(id model.SpanID) uint8 {
-	switch id.Kind {
-	case model.IDNone:
-		return formNone
-	case model.IDHex:
-		return formHex
-	}
-	return formOther
-}
-
-// appendContent appends the content of a record without its attribute skip (an index from 1; 0: all of them).
-func appendContent(b []byte, batch *model.Batch, r *model.Record, skip int) []byte {
-	kind := r.Kind
-	if kind > model.KindConsumer {
-		kind = 0
-	}
-	id, parent := formOf(r.ID), formOf(r.Parent)
-	if id == formOther && r.ID == model.LineID(r.File, r.Pos) {
-		id = formPlace
-	}
-	shape := id | parent<<shapeParentShift
-	if r.Start != 0 {
-		shape |= shapeStart
-	}
-	if r.End != 0 {
-		shape |= shapeEnd
-		if r.End < r.Start {
-			shape |= shapeBackwards
-		}
-	}
-	if r.StageID != 0 {
-		shape |= shapeStage
+// appendContent appends the content of a record of a shape. It is without the attribute skip (an index from 1; 0: all of them), as the shape is.
+func appendContent(b []byte, sh *shape, batch *model.Batch, r *model.Record, skip int) []byte {
+	if sh.number == 0 {
+		b = appendShape(append(b, 0), sh)
 	}
 	b = slices.Grow(b, maxFixed)
 	p := b[len(b) : len(b)+maxFixed] // one check for all of the fixed part
-	p[0], p[1] = byte(kind)<<kindShift|byte(r.Flags)&flagMask, shape
-	n := putID(p, 2, id, r.ID)
-	n = putID(p, n, parent, r.Parent)
+	n := 0
+	if sh.number != 0 {
+		n = putUvarint(p, 0, uint64(sh.number))
+	}
+	n = putID(p, n, sh.forms&shapeIDMask, r.ID)
+	n = putID(p, n, sh.forms>>shapeParentShift&3, r.Parent)
 	if r.Start != 0 {
 		binary.LittleEndian.PutUint64(p[n:], uint64(r.Start))
 		n += 8
@@ -109,29 +68,14 @@ func appendContent(b []byte, batch *model.Batch, r *model.Record, skip int) []by
 		}
 		n = putUvarint(p, n, d)
 	}
-	n = putUvarint(p, n, uint64(r.Name))
-	if r.StageID != 0 {
-		n = putUvarint(p, n, uint64(r.StageID))
-	}
-	n = putUvarint(p, n, uint64(r.Scope))
-	n = putUvarint(p, n, uint64(r.Res))
 	n = putUvarint(p, n, uint64(r.Pos))
-	return appendAttrs(b[:len(b)+n], batch, r, skip)
-}
-
-func appendAttrs(b []byte, batch *model.Batch, r *model.Record, skip int) []byte {
+	b = b[:len(b)+n]
 	attrs := batch.AttrsOf(r)
-	n := len(attrs)
-	if skip > 0 {
-		n--
-	}
-	b = binary.AppendUvarint(b, uint64(n))
 	for i := range attrs {
 		if i == skip-1 {
 			continue
 		}
 		a := &attrs[i]
-		b = binary.AppendUvarint(b, uint64(a.Key)<<3|uint64(a.Kind))
 		switch a.Kind {
 		case model.IntValue, model.BoolValue:
 			b = binary.AppendVarint(b, int64(a.Bits))
@@ -200,7 +144,7 @@ func (c *cursor) bytes(n uint64) []byte {
 		c.fail()
 		return nil
 	}
-	v := c.b[:n:n]
+	v := c.b[:n] // with the slack behind it
 	c.b = c.b[n:]
 	return v
 }
@@ -211,107 +155,91 @@ func appendHash(b []byte, h hash) []byte {
 	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(b, h.hi), h.lo)
 }
 
-func (c *cursor) id(form uint8) model.SpanID {
-	switch form {
-	case formHex:
-		return model.SpanID{N: c.uint64(), Kind: model.IDHex}
-	case formOther:
-		kind := model.IDKind(c.byte())
-		return model.SpanID{N: c.uvarint(), Kind: kind}
+// fixed is what stands before the values of a record.
+type fixed struct {
+	*shape
+	id, parent model.SpanID // an id of formPlace is not filled in
+	start, end model.Time
+	pos        int64
+}
+
+// window is how many bytes fixed looks at. So many are readable behind all encoded bytes (slack), which spares looking for their end at every step.
+const window = 64
+
+// slack gives room for a window behind bytes that are to be read.
+func slack(b []byte) []byte {
+	if cap(b)-len(b) < window {
+		b = slices.Grow(b, window)
 	}
-	return model.SpanID{}
+	return b
 }
 
-// A head is the first part of a record's content: what identify needs of it.
-type head struct {
-	flags      model.RecordFlags
-	kind       model.SpanKind
-	shape      uint8
-	id, parent model.SpanID // the id of formPlace is not filled in
-}
-
-func (c *cursor) head() head {
-	f := c.byte()
-	h := head{flags: model.RecordFlags(f & flagMask), kind: model.SpanKind(f >> kindShift), shape: c.byte()}
-	h.id = c.id(h.shape & shapeIDMask)
-	h.parent = c.id(h.shape >> shapeParentShift & 3)
-	return h
-}
-
-// A body is the rest of a record's content up to its attributes.
-type body struct {
-	start, end  model.Time
-	name, stage model.StrID
-	scope       model.StrID
-	res         model.ResID
-	pos         int64
-	attrs       uint64 // how many follow
-}
-
-func (c *cursor) body(shape uint8) body {
-	var r body
-	if shape&shapeStart != 0 {
-		r.start = model.Time(c.uint64())
+// fixed reads what stands before the values of a record. What is damaged may give anything, but nothing beyond the slack is read.
+func (l *limits) fixed(c *cursor, f *fixed) {
+	if cap(c.b) < window {
+		c.fail()
+		return
 	}
-	if shape&shapeEnd != 0 {
-		d := c.uvarint()
-		if shape&shapeBackwards != 0 {
-			d = -d
+	p := (*[window]byte)(c.b[:window])
+	v, n := uvarintAt(p, 0)
+	switch {
+	case v-1 < uint64(len(l.shapes)):
+		f.shape = l.shapes[v-1]
+	case v == 0:
+		c.byte()
+		if f.shape = l.spelled(c); c.bad || cap(c.b) < window {
+			c.fail()
+			return
 		}
-		r.end = model.Time(uint64(r.start) + d)
+		p, n = (*[window]byte)(c.b[:window]), 0
+	default:
+		c.fail()
+		return
 	}
-	r.name = model.StrID(c.uvarint())
-	if shape&shapeStage != 0 {
-		r.stage = model.StrID(c.uvarint())
-	}
-	r.scope = model.StrID(c.uvarint())
-	r.res = model.ResID(c.uvarint())
-	r.pos = int64(c.uvarint())
-	r.attrs = c.uvarint()
-	return r
-}
-
-// window is how many bytes fixed looks at.
-const window = 128
-
-// fixed is head and body where at least window bytes are left, which spares looking for the end at every step. What is damaged may give anything, but
-// nothing beyond the window is read.
-func (c *cursor) fixed(h *head, r *body) {
-	p := (*[window]byte)(c.b)
-	h.flags, h.kind, h.shape = model.RecordFlags(p[0]&flagMask), model.SpanKind(p[0]>>kindShift), p[1]
-	n := 2
-	h.id, n = idAt(p, n, h.shape&shapeIDMask)
-	h.parent, n = idAt(p, n, h.shape>>shapeParentShift&3)
-	if h.shape&shapeStart != 0 {
-		r.start = model.Time(wordAt(p, n))
+	forms := f.forms
+	f.id, n = idAt(p, n, forms&shapeIDMask)
+	f.parent, n = idAt(p, n, forms>>shapeParentShift&3)
+	f.start, f.end = 0, 0
+	if forms&shapeStart != 0 {
+		f.start = model.Time(wordAt(p, n))
 		n += 8
 	}
-	var v uint64
-	if h.shape&shapeEnd != 0 {
+	if forms&shapeEnd != 0 {
 		v, n = uvarintAt(p, n)
-		if h.shape&shapeBackwards != 0 {
+		if forms&shapeBackwards != 0 {
 			v = -v
 		}
-		r.end = model.Time(uint64(r.start) + v)
+		f.end = model.Time(uint64(f.start) + v)
 	}
 	v, n = uvarintAt(p, n)
-	r.name = model.StrID(v)
-	if h.shape&shapeStage != 0 {
-		v, n = uvarintAt(p, n)
-		r.stage = model.StrID(v)
-	}
-	v, n = uvarintAt(p, n)
-	r.scope = model.StrID(v)
-	v, n = uvarintAt(p, n)
-	r.res = model.ResID(v)
-	v, n = uvarintAt(p, n)
-	r.pos = int64(v)
-	r.attrs, n = uvarintAt(p, n)
-	if n > window {
+	f.pos = int64(v)
+	if n > len(c.b) || !l.holds(f.id) || !l.holds(f.parent) {
 		c.fail()
 		return
 	}
 	c.b = c.b[n:]
+}
+
+// spelled reads a shape that a record spells out; it is good until the next.
+func (l *limits) spelled(c *cursor) *shape {
+	s := &l.own
+	s.flags, s.kind, s.forms = model.RecordFlags(c.byte()), model.SpanKind(c.byte()), c.byte()
+	name, stage, scope, res, n := c.uvarint(), c.uvarint(), c.uvarint(), c.uvarint(), c.uvarint()
+	if c.bad || name >= uint64(l.strs) || stage >= uint64(l.strs) || scope >= uint64(l.strs) || res >= uint64(max(l.ress, 1)) || n > uint64(len(c.b)) {
+		c.fail()
+		return s
+	}
+	s.name, s.stage, s.scope, s.res = model.StrID(name), model.StrID(stage), model.StrID(scope), model.ResID(res)
+	s.attributes = s.attributes[:0]
+	for range n {
+		h := c.uvarint()
+		if k := h >> kindBits; h > math.MaxUint32 || k >= uint64(model.NumAttrs) && k-uint64(model.NumAttrs) >= uint64(l.strs) {
+			c.fail()
+			return s
+		}
+		s.attributes = append(s.attributes, attrHead(h))
+	}
+	return s
 }
 
 // uvarintAt reads a varint at p[n:] and gives where it ends.
@@ -352,32 +280,23 @@ func idAt(p *[window]byte, n int, form uint8) (model.SpanID, int) {
 	return model.SpanID{}, n
 }
 
-// attr reads one attribute into a, whatever that held before, but for its text, which is given as bytes.
-func (c *cursor) attr(a *model.Attr) (text []byte) {
-	k := c.uvarint()
-	a.Key, a.Value.Kind = model.AttrKey(k>>3), model.ValueKind(k&7)
-	a.Value.Int, a.Value.Float, a.Value.Str = 0, 0, ""
-	switch a.Value.Kind {
-	case model.IntValue, model.BoolValue:
-		a.Value.Int = c.varint()
-	case model.FloatValue:
-		a.Value.Float = math.Float64frombits(c.uint64())
-	case model.StrValue:
-		text = c.bytes(c.uvarint())
-	}
-	return text
-}
-
 // textOf finds the last text of an attribute in the content of a record.
-func textOf(content []byte, key model.AttrKey) []byte {
+func (l *limits) textOf(content []byte, key model.AttrKey) (found []byte) {
 	c := cursor{b: content}
-	h := c.head()
-	b := c.body(h.shape)
-	var found []byte
-	var a model.Attr
-	for ; b.attrs > 0 && !c.bad; b.attrs-- {
-		if text := c.attr(&a); a.Key == key {
-			found = text
+	var f fixed
+	if l.fixed(&c, &f); c.bad {
+		return nil
+	}
+	for _, h := range f.attributes {
+		switch h.kind() {
+		case model.IntValue, model.BoolValue:
+			c.uvarint()
+		case model.FloatValue:
+			c.uint64()
+		case model.StrValue:
+			if text := c.bytes(c.uvarint()); h.key() == key {
+				found = text
+			}
 		}
 	}
 	return found

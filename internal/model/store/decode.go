@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"math"
 	"unsafe"
 
 	"github.com/cbtrace/cbtrace/internal/model"
@@ -12,16 +13,87 @@ import (
 type decoder struct {
 	dict *model.Dict
 	limits
+	forms  []*form // of shapes: of shape n at 2n-2, or 2n-1 where a scoped name counts (R4.22); nil until asked for
+	own    form    // of the record that spells its shape out
 	texts  textBlocks
 	common map[string]string // texts that repeat
-
-	scope  model.StrID // the last one seen, and what it means
-	lm, mp bool
-	seen   bool
-	moment bool // the last record was a recorded moment
+	moment bool              // the last record was a recorded moment
 }
 
 func newDecoder(d *model.Dict) decoder { return decoder{dict: d, common: map[string]string{}} }
+
+// A form is a shape as spans have it.
+type form struct {
+	span    model.Span // all that follows from the shape
+	flags   model.RecordFlags
+	moment  bool     // a recorded moment
+	instant bool     // it ends where it begins, whatever was written
+	texts   []string // by attribute: the text that was there last
+}
+
+// form is that of a shape.
+func (d *decoder) form(sh *shape, scoped bool) *form {
+	n := 2 * int(sh.number)
+	if n == 0 {
+		d.make(&d.own, sh, scoped)
+		return &d.own
+	}
+	if !scoped {
+		n--
+	}
+	for n > len(d.forms) {
+		d.forms = append(d.forms, nil)
+	}
+	f := d.forms[n-1]
+	if f == nil {
+		f = new(form)
+		d.make(f, sh, scoped)
+		d.forms[n-1] = f
+	}
+	return f
+}
+
+func (d *decoder) make(f *form, sh *shape, scoped bool) {
+	lm, mp := scopes(d.dict.Str(sh.scope))
+	rec := model.Record{Name: sh.name, StageID: sh.stage, Flags: sh.flags}
+	stage, isScoped := stageOf(d.dict, &rec, lm)
+	if isScoped && !scoped {
+		stage = model.StageNone // R4.22
+	}
+	*f = form{flags: sh.flags, texts: append(f.texts[:0], make([]string, len(sh.attributes))...)}
+	f.span = model.Span{Name: sh.name, StageKey: sh.name, Stage: stage, Kind: sh.kind, Scope: sh.scope, Res: sh.res, Error: sh.flags&model.RecordError != 0,
+		Line: sh.flags&model.RecordLine != 0, LMScope: lm, MPScope: mp}
+	if d.ress > 0 {
+		f.span.Proc = d.dict.Res(sh.res).Proc
+	}
+	d.classify(f, sh.forms&shapeStart != 0, sh.forms&shapeEnd != 0)
+}
+
+// classify fills in what kin, class and flags follow from.
+func (d *decoder) classify(f *form, started, ended bool) {
+	s := &f.span
+	s.Kin, s.Flags = s.Stage, 0
+	if s.Stage != model.StageNone {
+		s.StageKey = s.Stage.ID()
+	} else if kin := d.dict.Kin(s.Name); !model.Stages[kin].Scoped {
+		s.Kin = kin // R4.13
+	}
+	s.Class = model.Stages[s.Kin].Class
+	f.moment = f.flags&model.RecordPoint != 0
+	noEnd := f.flags&model.RecordNoEnd != 0
+	if f.moment || noEnd && s.Stage == model.StageNone {
+		s.Class = model.Point
+	}
+	f.instant = false
+	switch {
+	case !started || f.flags&model.RecordUnanchored != 0: // R3.5
+		s.Flags = model.FlagUntimed
+	case f.moment || noEnd:
+		f.instant = true
+	case !ended: // R4.8
+		s.Flags = model.FlagOpen
+	}
+}
 
 // span fills s from what follows the length of a record of a keyed stream. id is the id of its request.
 func (d *decoder) span(s *model.Span, e *entry, id string, rec []byte) error {
@@ -33,65 +105,49 @@ func (d *decoder) span(s *model.Span, e *entry, id string, rec []byte) error {
 
 // content fills s from the content of a record.
 func (d *decoder) content(s *model.Span, e *entry, id string, meta byte, c cursor) error {
-	var h head
-	var b body
-	if len(c.b) >= window {
-		c.fixed(&h, &b)
-	} else {
-		h = c.head()
-		b = c.body(h.shape)
-	}
-	if c.bad || int(b.name) >= d.strs || int(b.scope) >= d.strs || int(b.res) >= max(d.ress, 1) || meta&metaJoinMask >= byte(model.NumJoins) {
+	var rec fixed
+	if d.fixed(&c, &rec); c.bad || meta&metaJoinMask >= byte(model.NumJoins) {
 		return errCorrupt
 	}
-	if h.shape&shapeIDMask == formPlace {
-		h.id = model.LineID(e.file, b.pos)
-	}
-	if !d.holds(h.id) || !d.holds(h.parent) {
-		return errCorrupt
-	}
-	if !d.seen || d.scope != b.scope {
-		d.lm, d.mp = scopes(d.dict.Str(b.scope))
-		d.scope, d.seen = b.scope, true
-	}
-	rec := model.Record{Name: b.name, StageID: b.stage, Flags: h.flags}
-	stage, scoped := stageOf(d.dict, &rec, d.lm)
-	if scoped && meta&metaScoped == 0 {
-		stage = model.StageNone // R4.22
-	}
-	attrs, polls, sources, kids, steps := s.Attrs[:0], s.Polls[:0], s.Sources[:0], s.Kids[:0], s.Steps[:0]
-	*s = model.Span{} // cleared in place and filled in: a literal that mentions s would be made elsewhere and copied
-	s.Trace, s.ID, s.ParentID = e.trace, h.id, h.parent
-	s.Name, s.StageKey, s.Stage, s.Kind, s.Scope, s.Res = b.name, b.name, stage, h.kind, b.scope, b.res
-	s.Error, s.Line, s.LMScope, s.MPScope = h.flags&model.RecordError != 0, h.flags&model.RecordLine != 0, d.lm, d.mp
-	s.RawStart, s.RawEnd = b.start, b.end
-	s.Polls, s.Kids, s.Steps = polls, kids, steps
-	s.Sources = append(sources, model.Source{File: e.file, Pos: b.pos, Joined: model.Join(meta & metaJoinMask)})
-	if d.ress > 0 {
-		s.Proc = d.dict.Res(b.res).Proc
-	}
-	if s.Line {
+	f := d.form(rec.shape, meta&metaScoped != 0)
+	if f.span.Line {
 		if div := d.dict.File(e.file).Divisor.Load(); div != 0 { // R4.12: its clock has no epoch after all
-			h.flags |= model.RecordUnanchored
-			if s.RawEnd != 0 {
-				s.RawEnd -= s.RawStart - s.RawStart/model.Time(div)
-			}
-			s.RawStart /= model.Time(div)
+			f = d.unanchored(f, &rec, model.Time(div))
 		}
 	}
-	d.classify(s, h.flags)
-	for ; b.attrs > 0 && !c.bad; b.attrs-- {
+	d.moment = f.moment
+	attrs, polls, sources, kids, steps := s.Attrs[:0], s.Polls[:0], s.Sources[:0], s.Kids[:0], s.Steps[:0]
+	*s = f.span
+	s.Trace, s.ID, s.ParentID = e.trace, rec.id, rec.parent
+	if rec.forms&shapeIDMask == formPlace {
+		s.ID = model.LineID(e.file, rec.pos)
+	}
+	if f.instant {
+		rec.end = rec.start
+	}
+	s.RawStart, s.RawEnd, s.Start, s.End = rec.start, rec.end, rec.start, rec.end
+	s.Polls, s.Kids, s.Steps = polls, kids, steps
+	s.Sources = append(sources, model.Source{File: e.file, Pos: rec.pos, Joined: model.Join(meta & metaJoinMask)})
+	for i, h := range rec.attributes {
 		if len(attrs) < cap(attrs) {
 			attrs = attrs[:len(attrs)+1]
 		} else {
 			attrs = append(attrs, model.Attr{})
 		}
 		a := &attrs[len(attrs)-1] // filled in place
-		if text := c.attr(a); a.Value.Kind == model.StrValue {
-			a.Value.Str = d.text(a.Key, text)
-		}
-		if a.Key >= model.NumAttrs && int(a.Key-model.NumAttrs) >= d.strs {
-			return errCorrupt
+		a.Key = h.key()
+		v := &a.Value
+		v.Kind, v.Int, v.Float, v.Str = h.kind(), 0, 0, ""
+		switch v.Kind {
+		case model.IntValue, model.BoolValue:
+			v.Int = c.varint()
+		case model.FloatValue:
+			v.Float = math.Float64frombits(c.uint64())
+		case model.StrValue:
+			text := c.bytes(c.uvarint())
+			if v.Str = f.texts[i]; v.Str != string(text) {
+				v.Str = d.text(a.Key, text, &f.texts[i])
+			}
 		}
 	}
 	if slot := int(meta >> metaSlotShift); slot > 0 {
@@ -104,29 +160,18 @@ func (d *decoder) content(s *model.Span, e *entry, id string, meta byte, c curso
 	return nil
 }
 
-// classify fills in what stage, kin, class and times follow from.
-func (d *decoder) classify(s *model.Span, flags model.RecordFlags) {
-	s.Kin = s.Stage
-	if s.Stage != model.StageNone {
-		s.StageKey = s.Stage.ID()
-	} else if kin := d.dict.Kin(s.Name); !model.Stages[kin].Scoped {
-		s.Kin = kin // R4.13
+// unanchored is the form of a line whose clock has no epoch after all, and puts its times on that (R4.12).
+func (d *decoder) unanchored(f *form, rec *fixed, divisor model.Time) *form {
+	if rec.end != 0 {
+		rec.end -= rec.start - rec.start/divisor
 	}
-	s.Class = model.Stages[s.Kin].Class
-	moment := flags&model.RecordPoint != 0
-	d.moment = moment
-	if moment || flags&model.RecordNoEnd != 0 && s.Stage == model.StageNone {
-		s.Class = model.Point
-	}
-	switch {
-	case s.RawStart == 0 || flags&model.RecordUnanchored != 0: // R3.5
-		s.Flags |= model.FlagUntimed
-	case moment || flags&model.RecordNoEnd != 0:
-		s.RawEnd = s.RawStart
-	case s.RawEnd == 0: // R4.8
-		s.Flags |= model.FlagOpen
-	}
-	s.Start, s.End = s.RawStart, s.RawEnd
+	rec.start /= divisor
+	texts := d.own.texts
+	d.own = *f
+	d.own.texts = append(texts[:0], make([]string, len(f.texts))...)
+	d.own.flags |= model.RecordUnanchored
+	d.classify(&d.own, rec.start != 0, rec.end != 0)
+	return &d.own
 }
 
 // maxCommon bounds the texts that are remembered because they repeat, maxCommonText their length.
@@ -135,18 +180,20 @@ const (
 	maxCommonText = 64
 )
 
-// text is a string of the value of an attribute. Values of few kinds are shared; ids are not looked for.
-func (d *decoder) text(key model.AttrKey, b []byte) string {
+// text is a string of the value of an attribute. Values of few kinds are shared, and the last one noted; ids are not looked for.
+func (d *decoder) text(key model.AttrKey, b []byte, last *string) string {
 	if key.NamesRequest() || len(b) > maxCommonText {
 		return d.texts.keep(b)
 	}
-	if s, ok := d.common[string(b)]; ok {
-		return s
-	}
-	s := d.texts.keep(b)
-	if len(d.common) < maxCommon {
+	s, ok := d.common[string(b)]
+	if !ok {
+		s = d.texts.keep(b)
+		if len(d.common) == maxCommon {
+			return s
+		}
 		d.common[s] = s
 	}
+	*last = s
 	return s
 }
 
@@ -179,7 +226,7 @@ func (s *Store) ReadProcess(ctx context.Context, fn func(*model.Span) error) err
 	}
 	sc := s.newScanner()
 	d := newDecoder(s.dict)
-	d.limits = limitsOf(s.dict)
+	d.look(s)
 	var span model.Span
 	return s.eachChunk(ctx, s.processStream(), func(_ int, c *chunk) error {
 		entries, err := sc.dictionary(s.processStream(), c)

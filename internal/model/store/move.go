@@ -152,10 +152,10 @@ func (m *mover) move(w *waiter, p place, content []byte) error {
 			p.kind = placeProcess
 		}
 	case placeAmbiguous:
-		m.id.ambiguous(w.keys[0], content)
+		m.id.ambiguous(w.keys[0], m.scan.textOf(content, model.AttrGenAIRequestID))
 		fallthrough
 	case placeExternal:
-		text = textOf(content, p.from)
+		text = m.scan.textOf(content, p.from)
 		if w.how&waitResolved != 0 && w.resolved != w.keys[0] && isTrace(s.dict, w.entry.trace, text) {
 			p.key, p.flag, p.join, text = hashTraceKey(text), entryHash|entryByTrace, model.JoinTrace, nil
 		}
@@ -164,7 +164,11 @@ func (m *mover) move(w *waiter, p place, content []byte) error {
 	if p.kind == placeProcess {
 		k.key, k.flags = hash{}, w.entry.flags&entryTrace
 		c := cursor{b: content}
-		m.w.countProcess(c.head().flags)
+		var f fixed
+		if m.scan.fixed(&c, &f); c.bad {
+			return errCorrupt
+		}
+		m.w.countProcess(f.flags)
 		return m.w.put(s.processStream(), &k, nil, noMeta, content)
 	}
 	meta := int(p.join)
@@ -175,10 +179,10 @@ func (m *mover) move(w *waiter, p place, content []byte) error {
 }
 
 // ambiguous keeps the text of an external id that fits several internal ones, for its candidates.
-func (id *identifier) ambiguous(external hash, content []byte) {
+func (id *identifier) ambiguous(external hash, text []byte) {
 	id.s.mu.Lock()
 	defer id.s.mu.Unlock()
 	if _, ok := id.s.joins.ambiguous[external]; !ok {
-		id.s.joins.ambiguous[external] = string(textOf(content, model.AttrGenAIRequestID))
+		id.s.joins.ambiguous[external] = string(text)
 	}
 }

@@ -97,7 +97,7 @@ func (r *Reader) Read(ctx context.Context, i int, fn func(*model.Request) error)
 // load brings the chunks of a partition into memory and decodes their dictionaries.
 func (r *Reader) load(ctx context.Context, stream int) error {
 	s := r.s
-	r.decoder.limits = limitsOf(s.dict)
+	r.decoder.look(s)
 	size := int64(0)
 	_ = s.eachChunk(context.Background(), stream, func(_ int, c *chunk) error {
 		if c.rec == nil {
@@ -105,7 +105,7 @@ func (r *Reader) load(ctx context.Context, stream int) error {
 		}
 		return nil
 	})
-	r.buf = resize(r.buf, int(size))
+	r.buf = slack(resize(r.buf, int(size)))
 	free := r.buf
 	clear(r.recs[:cap(r.recs)])
 	r.recs, r.entries, r.origin = r.recs[:0], r.entries[:0], r.origin[:0]

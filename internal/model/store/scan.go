@@ -18,7 +18,11 @@ type scanner struct {
 	waiter  waiter
 }
 
-func (s *Store) newScanner() scanner { return scanner{s: s, limits: limitsOf(s.dict)} }
+func (s *Store) newScanner() scanner {
+	sc := scanner{s: s}
+	sc.look(s)
+	return sc
+}
 
 // chunk is a chunk of a stream as it stands; its bytes stay when it goes to disk meanwhile. ok is false behind the last.
 func (s *Store) chunk(stream, i int) (c chunk, ok bool) {
@@ -68,7 +72,7 @@ func (sc *scanner) records(stream int, c *chunk) ([]byte, error) {
 	if c.rec != nil {
 		return c.rec, nil
 	}
-	sc.rec = resize(sc.rec, int(c.size()))
+	sc.rec = slack(resize(sc.rec, int(c.size())))
 	return sc.rec[:c.recLen], sc.s.load(stream, c, sc.rec)
 }
 
@@ -164,9 +168,9 @@ func waiterOf(e *entry) waiter {
 // spanOf is the id and the parent of a record by its content.
 func (l *limits) spanOf(content []byte) (id, parent model.SpanID, err error) {
 	c := cursor{b: content}
-	h := c.head()
-	if c.bad || !l.holds(h.id) || !l.holds(h.parent) {
+	var f fixed
+	if l.fixed(&c, &f); c.bad {
 		return id, parent, errCorrupt
 	}
-	return h.id, h.parent, nil
+	return f.id, f.parent, nil
 }

@@ -270,9 +270,11 @@ func FuzzChunk(f *testing.F) {
 			f.Add(c.rec, c.dict, uint8(c.entries), i == 1)
 		}
 	}
+	known := s.shapes.list()
 	s.Close()
 	f.Fuzz(func(t *testing.T, rec, dict []byte, n uint8, waiting bool) {
 		s := New(d, Config{Partitions: 1, TempDir: temp})
+		s.shapes.all.Store(&known)
 		defer s.Close()
 		stream := 0
 		if waiting {
@@ -281,6 +283,7 @@ func FuzzChunk(f *testing.F) {
 		if rec == nil {
 			rec = []byte{}
 		}
+		rec = slack(rec)
 		c := chunk{rec: rec, dict: dict, recLen: uint32(len(rec)), dictLen: uint32(len(dict)), entries: uint32(n)}
 		if _, err := s.take(stream, c); err != nil {
 			t.Fatal(err)

@@ -46,6 +46,7 @@ type Store struct {
 	spill    spill
 	closed   atomic.Bool
 	readers  sync.Pool
+	shapes   shapes
 
 	mu         sync.Mutex
 	writers    int

@@ -20,11 +20,11 @@ type Writer struct {
 	content []byte
 	text    []byte
 
-	scope    model.StrID // the last one seen, and what it means
-	lm       bool
-	hasScope bool
-	counts   counts
-	closed   bool
+	patterns []pattern
+	heads    []attrHead
+
+	counts counts
+	closed bool
 }
 
 // counts are what writers count by themselves.
@@ -46,7 +46,7 @@ func (s *Store) Writer() *Writer {
 }
 
 func (s *Store) newWriter() *Writer {
-	return &Writer{s: s, open: make([]openChunk, len(s.streams)), cache: make([]cacheSlot, cacheSlots)}
+	return &Writer{s: s, open: make([]openChunk, len(s.streams)), cache: make([]cacheSlot, cacheSlots), patterns: make([]pattern, 1<<patternBits)}
 }
 
 // Before the content of a record in a keyed stream stands its meta byte: why it is in its request, whether a scoped name counts by a session that is
@@ -95,39 +95,35 @@ func (w *Writer) add(b *model.Batch, r *model.Record) error {
 	if r.Flags&(model.RecordLine|model.RecordPoint) == 0 {
 		w.counts.spans++
 	}
-	if !w.hasScope || w.scope != r.Scope {
-		w.lm, _ = scopes(s.dict.Str(r.Scope))
-		w.scope, w.hasScope = r.Scope, true
-	}
 	if text, opaque := r.Trace.Opaque(); opaque {
 		r.Trace = w.opaque(r.Trace, text)
 	}
-	stage, scoped := stageOf(s.dict, r, w.lm)
-	sel := selectKey(b, r, stage, scoped, w.lm)
+	p := w.pattern(b, r)
+	sel := &p.sel
 	k := entryKey{trace: r.Trace, file: r.File}
 	if !r.Trace.IsZero() {
 		k.flags = entryTrace
 	}
 	switch {
 	case sel.resolved != 0:
-		return w.addResolved(b, r, &sel, k)
+		return w.addResolved(b, r, p, k)
 	case s.mode == KeyByTrace && !r.Trace.IsZero():
 		k.flags |= entryHash | entryByTrace
 		w.text = appendTraceID(w.text[:0], s.dict, r.Trace)
 		k.key = hashTraceKey(w.text)
-		w.content = appendContent(w.content[:0], b, r, 0)
+		w.content = appendContent(w.content[:0], w.shapeOf(p, false), b, r, 0)
 		return w.put(s.keyedStream(k.key), &k, nil, int(model.JoinTrace), w.content)
 	}
 	switch sel.kind {
 	case keyStrong:
 		text := b.TextOf(&b.AttrsOf(r)[sel.key-1])
 		k.key, k.flags = hashID(text), k.flags|entryText|entryStrong
-		w.content = appendContent(w.content[:0], b, r, sel.key)
+		w.content = appendContent(w.content[:0], w.shapeOf(p, true), b, r, sel.key)
 		return w.put(s.keyedStream(k.key), &k, text, (sel.slot+1)<<metaSlotShift|int(model.JoinID), w.content)
 	case keyProcess:
-		return w.process(b, r, k)
+		return w.process(b, r, p, k)
 	}
-	return w.wait(b, r, &sel, k, hash{})
+	return w.wait(b, r, p, k, hash{})
 }
 
 // opaque keeps a trace id of hex digits that looks like one of free text, but names none, as text.
@@ -139,18 +135,18 @@ func (w *Writer) opaque(t model.TraceID, text model.StrID) model.TraceID {
 }
 
 // addResolved follows cbtrace.request (R2.6). The record of an external id waits all the same: it tells which ids are ambiguous (R4.2).
-func (w *Writer) addResolved(b *model.Batch, r *model.Record, sel *selection, k entryKey) error {
-	s, attrs := w.s, b.AttrsOf(r)
+func (w *Writer) addResolved(b *model.Batch, r *model.Record, p *pattern, k entryKey) error {
+	s, attrs, sel := w.s, b.AttrsOf(r), &p.sel
 	if !s.cut.Load() {
 		s.cut.Store(true)
 	}
 	text := b.TextOf(&attrs[sel.resolved-1])
 	is := func(i int) bool { return i != 0 && string(b.TextOf(&attrs[i-1])) == string(text) }
 	if len(text) == 0 {
-		return w.process(b, r, k)
+		return w.process(b, r, p, k)
 	}
 	if sel.kind == keyExternal {
-		return w.wait(b, r, sel, k, hashID(text))
+		return w.wait(b, r, p, k, hashID(text))
 	}
 	own := is(sel.key) // one of its ids is the request's
 	for _, i := range sel.weak[:sel.nWeak] {
@@ -172,13 +168,13 @@ func (w *Writer) addResolved(b *model.Batch, r *model.Record, sel *selection, k 
 	if is(sel.session) {
 		meta |= metaScoped
 	}
-	w.content = appendContent(w.content[:0], b, r, 0)
+	w.content = appendContent(w.content[:0], w.shapeOf(p, false), b, r, 0)
 	return w.put(s.keyedStream(k.key), &k, text, meta, w.content)
 }
 
 // wait adds a record to the waiting stream of its trace.
-func (w *Writer) wait(b *model.Batch, r *model.Record, sel *selection, k entryKey, resolved hash) error {
-	attrs := b.AttrsOf(r)
+func (w *Writer) wait(b *model.Batch, r *model.Record, p *pattern, k entryKey, resolved hash) error {
+	attrs, sel := b.AttrsOf(r), &p.sel
 	k.flags |= entryWaiting
 	h := w.hashes[:0]
 	add := func(key hash) {
@@ -210,13 +206,13 @@ func (w *Writer) wait(b *model.Batch, r *model.Record, sel *selection, k entryKe
 		add(resolved)
 	}
 	w.hashes = h
-	w.content = appendContent(w.content[:0], b, r, 0)
+	w.content = appendContent(w.content[:0], w.shapeOf(p, false), b, r, 0)
 	return w.put(w.s.waitingStream(r.Trace), &k, h, noMeta, w.content)
 }
 
-func (w *Writer) process(b *model.Batch, r *model.Record, k entryKey) error {
+func (w *Writer) process(b *model.Batch, r *model.Record, p *pattern, k entryKey) error {
 	w.countProcess(r.Flags)
-	w.content = appendContent(w.content[:0], b, r, 0)
+	w.content = appendContent(w.content[:0], w.shapeOf(p, false), b, r, 0)
 	return w.put(w.s.processStream(), &k, nil, noMeta, w.content)
 }
 
@@ -234,6 +230,7 @@ func (w *Writer) seal(stream int) error {
 	if o.serial == 0 {
 		return nil
 	}
+	o.rec = slack(o.rec)
 	kept, err := w.s.take(stream, chunk{rec: o.rec, dict: o.dict, recLen: uint32(len(o.rec)), dictLen: uint32(len(o.dict)), entries: o.entries, records: o.records})
 	if kept { // the bytes belong to the store now
 		o.next(w.s.chunkSize)
@@ -262,8 +259,9 @@ func (w *Writer) flush() error {
 	for i := range w.open {
 		o := &w.open[i]
 		if cap(o.rec)-len(o.rec) > len(o.rec)/8 { // the last chunk is rarely full
-			o.rec = append(make([]byte, 0, len(o.rec)), o.rec...)
+			o.rec = append(make([]byte, 0, len(o.rec)+window), o.rec...)
 		}
+		o.rec = slack(o.rec)
 		if o.serial == 0 {
 			continue
 		}
@@ -271,7 +269,7 @@ func (w *Writer) flush() error {
 			first = err
 		}
 	}
-	w.open, w.cache = nil, nil
+	w.open, w.cache, w.patterns = nil, nil, nil
 	return first
 }
 
