@@ -31,12 +31,14 @@ type joiner struct {
 // fits are what one goroutine found of internal ids that fit.
 type fits struct {
 	external *hashTable // only read
-	last     hash       // the internal id seen last
+	seen     []hash     // internal ids that were looked at lately, by their last bits
 	all      []fit      // the first distinct of them in order of (external, level, key), each once
 	distinct int
 	ends     []uint32 // of each external id, where its fits end, once they are in order
 	spare    []fit
 }
+
+const seenBits = 12
 
 // joined is what became of an external id.
 type joined struct {
@@ -48,10 +50,17 @@ type joined struct {
 
 // internal looks at a strong id.
 func (j *fits) internal(id []byte, key hash) {
-	if len(j.external.keys) == 0 || key == j.last {
+	if len(j.external.keys) == 0 {
 		return
 	}
-	j.last = key // entries of one request follow one another
+	if j.seen == nil {
+		j.seen = make([]hash, 1<<seenBits)
+	}
+	slot := &j.seen[key.lo&(1<<seenBits-1)]
+	if *slot == key { // a request has several entries
+		return
+	}
+	*slot = key
 	j.fit(levelExact, key, key)
 	forms, ok := model.ExternalForms(id)
 	for level := levelIndex; level < numLevels; level++ {

@@ -11,27 +11,42 @@ import (
 // sortSpans puts spans in order of (untimed last, raw start, id, trace, content). The content decides last, so that it never matters in which order
 // equal starts and ids came; names are compared as text, since their numbers depend on the order of arrival.
 func sortSpans(d *model.Dict, spans []*model.Span) {
-	slices.SortFunc(spans, func(a, b *model.Span) int {
-		if ua, ub := a.Has(model.FlagUntimed), b.Has(model.FlagUntimed); ua != ub {
-			if ua {
-				return 1
-			}
-			return -1
+	if len(spans) > fewSpans {
+		slices.SortFunc(spans, func(a, b *model.Span) int { return compareSpans(d, a, b) })
+		return
+	}
+	for i, s := range spans { // records of a process come nearly in order of time
+		for ; i > 0 && comesBefore(d, s, spans[i-1]); i-- {
+			spans[i] = spans[i-1]
 		}
-		if a.RawStart != b.RawStart {
-			if a.RawStart < b.RawStart {
-				return -1
-			}
-			return 1
-		}
-		if c := d.CompareSpanIDs(a.ID, b.ID); c != 0 {
-			return c
-		}
-		if c := d.CompareTraceIDs(a.Trace, b.Trace); c != 0 {
-			return c
-		}
-		return compareContent(d, a, b)
-	})
+		spans[i] = s
+	}
+}
+
+// fewSpans is how many spans are sorted by insertion.
+const fewSpans = 48
+
+func comesBefore(d *model.Dict, a, b *model.Span) bool {
+	if a.RawStart != b.RawStart && (a.Flags|b.Flags)&model.FlagUntimed == 0 {
+		return a.RawStart < b.RawStart
+	}
+	return compareSpans(d, a, b) < 0
+}
+
+func compareSpans(d *model.Dict, a, b *model.Span) int {
+	if ua, ub := a.Has(model.FlagUntimed), b.Has(model.FlagUntimed); ua != ub {
+		return compareBool(ua, ub)
+	}
+	if c := cmp.Compare(a.RawStart, b.RawStart); c != 0 {
+		return c
+	}
+	if c := d.CompareSpanIDs(a.ID, b.ID); c != 0 {
+		return c
+	}
+	if c := d.CompareTraceIDs(a.Trace, b.Trace); c != 0 {
+		return c
+	}
+	return compareContent(d, a, b)
 }
 
 func compareContent(d *model.Dict, a, b *model.Span) int {

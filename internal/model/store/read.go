@@ -22,7 +22,7 @@ type Reader struct {
 	origin  []uint32 // of each entry, its chunk
 	group   []uint32 // of each entry, its request; dropped for those of refused files
 	at      []place32
-	order   []uint32 // indexes of at, request by request
+	order   []place32 // at, request by request
 	keys    hashTable
 	groups  []group
 	sorted  []uint32
@@ -171,9 +171,9 @@ func (r *Reader) index() error {
 		r.sorted = append(r.sorted, uint32(i))
 	}
 	r.order = slices.Grow(r.order[:0], len(r.at))[:len(r.at)]
-	for i, p := range r.at {
+	for _, p := range r.at {
 		g := &r.groups[r.group[p.entry]]
-		r.order[g.to] = uint32(i)
+		r.order[g.to] = p
 		g.to++
 	}
 	slices.SortFunc(r.sorted, func(a, b uint32) int { return r.keys.keys[a].compare(r.keys.keys[b]) })
@@ -233,12 +233,11 @@ func (r *Reader) fill(g *group, key hash) error {
 		return fmt.Errorf("request %s: its %d spans need about %d MiB: %w", id.ID, g.n, need>>20, ErrMemory)
 	}
 	r.spans = slices.Grow(r.spans[:0], int(g.n))
-	for i, at := range r.order[g.to-g.n : g.to] {
+	for i, p := range r.order[g.to-g.n : g.to] {
 		if i/spanBlock == len(r.blocks) {
 			r.blocks = append(r.blocks, make([]model.Span, spanBlock))
 		}
 		s := &r.blocks[i/spanBlock][i%spanBlock]
-		p := r.at[at]
 		rec := r.recs[r.origin[p.entry]]
 		if err := r.decoder.span(s, &r.entries[p.entry], id.ID, rec[p.off:]); err != nil {
 			return err

@@ -22,6 +22,8 @@ type Writer struct {
 
 	patterns []pattern
 	heads    []attrHead
+	lastID   []byte // the strong id seen last, and its hash: records of a request often follow one another
+	lastHash hash
 
 	counts counts
 	closed bool
@@ -117,7 +119,10 @@ func (w *Writer) add(b *model.Batch, r *model.Record) error {
 	switch sel.kind {
 	case keyStrong:
 		text := b.TextOf(&b.AttrsOf(r)[sel.key-1])
-		k.key, k.flags = hashID(text), k.flags|entryText|entryStrong
+		if string(text) != string(w.lastID) {
+			w.lastID, w.lastHash = append(w.lastID[:0], text...), hashID(text)
+		}
+		k.key, k.flags = w.lastHash, k.flags|entryText|entryStrong
 		w.content = appendContent(w.content[:0], w.shapeOf(p, true), b, r, sel.key)
 		return w.put(s.keyedStream(k.key), &k, text, (sel.slot+1)<<metaSlotShift|int(model.JoinID), w.content)
 	case keyProcess:
