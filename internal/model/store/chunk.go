@@ -202,13 +202,14 @@ func uvarintLen(v uint64) int {
 // entry is the number of an entry in an open chunk, which gets it when it is not known to have it. It may then have it twice: that is harmless.
 func (w *Writer) entry(o *openChunk, k *entryKey, text []byte) uint32 {
 	slot := &w.cache[spread(k.key.lo^k.trace.Lo, k.trace.Hi^uint64(k.file)^o.serial)&(cacheSlots-1)]
-	if slot.serial == o.serial && slot.key == *k {
+	if slot.serial == o.serial && slot.key.key == k.key && slot.key.trace == k.trace && slot.key.file == k.file && slot.key.flags == k.flags && slot.key.how == k.how {
 		return slot.n
 	}
 	n := o.entries
 	o.entries++
 	o.dict = appendEntry(o.dict, k, text)
-	*slot = cacheSlot{*k, o.serial, n}
+	slot.key.key, slot.key.trace, slot.key.file, slot.key.flags, slot.key.how = k.key, k.trace, k.file, k.flags, k.how
+	slot.serial, slot.n = o.serial, n
 	return n
 }
 

@@ -118,7 +118,9 @@ func (d *decoder) content(s *model.Span, e *entry, id string, meta byte, c curso
 	d.moment = f.moment
 	attrs, polls, sources, kids, steps := s.Attrs[:0], s.Polls[:0], s.Sources[:0], s.Kids[:0], s.Steps[:0]
 	*s = f.span
-	s.Trace, s.ID, s.ParentID = e.trace, rec.id, rec.parent
+	// Word by word: what was just written in small pieces is slow to copy in large ones.
+	s.Trace.Hi, s.Trace.Lo = e.trace.Hi, e.trace.Lo
+	s.ID.N, s.ID.Kind, s.ParentID.N, s.ParentID.Kind = rec.id.N, rec.id.Kind, rec.parent.N, rec.parent.Kind
 	if rec.forms&shapeIDMask == formPlace {
 		s.ID = model.LineID(e.file, rec.pos)
 	}
@@ -127,14 +129,20 @@ func (d *decoder) content(s *model.Span, e *entry, id string, meta byte, c curso
 	}
 	s.RawStart, s.RawEnd, s.Start, s.End = rec.start, rec.end, rec.start, rec.end
 	s.Polls, s.Kids, s.Steps = polls, kids, steps
-	s.Sources = append(sources, model.Source{File: e.file, Pos: rec.pos, Joined: model.Join(meta & metaJoinMask)})
+	if cap(sources) == 0 {
+		sources = make([]model.Source, 0, 1)
+	}
+	s.Sources = sources[:1]
+	from := &s.Sources[0]
+	from.File, from.Pos, from.Joined = e.file, rec.pos, model.Join(meta&metaJoinMask)
+	slot := int(meta >> metaSlotShift)
+	n := len(rec.attributes) + min(slot, 1)
+	if n > cap(attrs) {
+		attrs = make([]model.Attr, n, n+n/4)
+	}
+	attrs = attrs[:n]
 	for i, h := range rec.attributes {
-		if len(attrs) < cap(attrs) {
-			attrs = attrs[:len(attrs)+1]
-		} else {
-			attrs = append(attrs, model.Attr{})
-		}
-		a := &attrs[len(attrs)-1] // filled in place
+		a := &attrs[i] // filled in place
 		a.Key = h.key()
 		v := &a.Value
 		v.Kind, v.Int, v.Float, v.Str = h.kind(), 0, 0, ""
@@ -150,8 +158,10 @@ func (d *decoder) content(s *model.Span, e *entry, id string, meta byte, c curso
 			}
 		}
 	}
-	if slot := int(meta >> metaSlotShift); slot > 0 {
-		attrs = append(attrs, model.Attr{Key: keyAttrs[min(slot, len(keyAttrs))-1], Value: model.Value{Kind: model.StrValue, Str: id}})
+	if slot > 0 {
+		a := &attrs[n-1]
+		a.Key = keyAttrs[min(slot, len(keyAttrs))-1]
+		a.Value.Kind, a.Value.Int, a.Value.Float, a.Value.Str = model.StrValue, 0, 0, id
 	}
 	s.Attrs = attrs
 	if c.bad {

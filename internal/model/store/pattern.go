@@ -8,9 +8,10 @@ import (
 // that R4.1 is asked once for each and not for every record.
 type pattern struct {
 	hash   uint64
-	looks  []uint32 // of the attributes: head<<1, and 1 where the text is empty
-	shape  shape    // but for the attributes
-	traced bool     // they have a trace
+	looks  []uint32       // of the attributes: head<<1, and 1 where the text is empty
+	shape  shape          // but for the attributes
+	kind   model.SpanKind // as written
+	traced bool           // they have a trace
 	stage  model.Stage
 	scoped bool
 	sel    selection
@@ -30,21 +31,20 @@ func lookOf(a *model.BatchAttr) uint32 {
 
 // pattern is that of a record, good until the next call.
 func (w *Writer) pattern(b *model.Batch, r *model.Record) *pattern {
-	attrs := b.AttrsOf(r)
-	like := shape{kind: r.Kind, flags: r.Flags, forms: formsOf(r), name: r.Name, stage: r.StageID, scope: r.Scope, res: r.Res}
-	if like.kind > model.KindConsumer {
-		like.kind = 0
-	}
-	h := (uint64(like.name)<<32|uint64(like.res))*mixA ^ (uint64(like.scope)<<32|uint64(like.stage)<<24|uint64(like.kind)<<16|uint64(like.flags)<<8|uint64(like.forms))*mixB
+	attrs, forms := b.AttrsOf(r), formsOf(r)
+	h := (uint64(r.Name)<<32|uint64(r.Res))*mixA ^ (uint64(r.Scope)<<32|uint64(r.StageID)<<24|uint64(r.Kind)<<16|uint64(r.Flags)<<8|uint64(forms))*mixB
 	for i := range attrs {
 		h = (h ^ uint64(lookOf(&attrs[i]))) * mixC
 	}
-	traced := !r.Trace.IsZero()
 	p := &w.patterns[h>>(64-patternBits)]
-	if p.hash == h && p.traced == traced && p.fits(&like, attrs) {
+	if p.hash == h && p.fits(r, forms, attrs) {
 		return p
 	}
-	*p = pattern{hash: h, shape: like, traced: traced, looks: p.looks[:0]}
+	*p = pattern{hash: h, kind: r.Kind, traced: !r.Trace.IsZero(), looks: p.looks[:0]}
+	p.shape = shape{kind: r.Kind, flags: r.Flags, forms: forms, name: r.Name, stage: r.StageID, scope: r.Scope, res: r.Res}
+	if p.kind > model.KindConsumer {
+		p.shape.kind = 0
+	}
 	for i := range attrs {
 		p.looks = append(p.looks, lookOf(&attrs[i]))
 	}
@@ -54,10 +54,11 @@ func (w *Writer) pattern(b *model.Batch, r *model.Record) *pattern {
 	return p
 }
 
-func (p *pattern) fits(like *shape, attrs []model.BatchAttr) bool {
+// fits compares field by field: a shape made of the record for it would be written in small pieces and read at once in large ones, which is slow.
+func (p *pattern) fits(r *model.Record, forms uint8, attrs []model.BatchAttr) bool {
 	s := &p.shape
-	if s.name != like.name || s.res != like.res || s.scope != like.scope || s.stage != like.stage || s.kind != like.kind || s.flags != like.flags ||
-		s.forms != like.forms || len(p.looks) != len(attrs) {
+	if s.name != r.Name || s.res != r.Res || s.scope != r.Scope || s.stage != r.StageID || p.kind != r.Kind || s.flags != r.Flags || s.forms != forms ||
+		p.traced == r.Trace.IsZero() || len(p.looks) != len(attrs) {
 		return false
 	}
 	for i, look := range p.looks {
