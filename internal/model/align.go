@@ -35,29 +35,25 @@ const adriftSuffix = "#monotonic"
 // IsAdrift reports whether a name is that of a clock without an epoch.
 func IsAdrift(process string) bool { return strings.HasSuffix(process, adriftSuffix) }
 
-// setClocks gives every span the clock of its process, lines without an epoch one of their own.
-func (b *Builder) setClocks(r *Request) {
-	for _, s := range r.Spans {
-		s.Clock = s.Proc
-		if !s.Adrift() {
-			continue
-		}
-		if b.monotonicOf != r.Dict {
-			b.monotonicOf, b.monotonic = r.Dict, map[ProcID]ProcID{}
-		}
-		clock, ok := b.monotonic[s.Proc]
-		if !ok {
-			clock = r.Dict.Process(r.Dict.Proc(s.Proc).Name + adriftSuffix)
-			b.monotonic[s.Proc] = clock
-		}
-		s.Clock = clock
+// clockOf is what the raw times of a span are on: the clock of its process, of a line without an epoch one of its own.
+func (b *Builder) clockOf(r *Request, s *Span) ProcID {
+	if !s.Adrift() {
+		return s.Proc
 	}
+	if b.monotonicOf != r.Dict {
+		b.monotonicOf, b.monotonic = r.Dict, map[ProcID]ProcID{}
+	}
+	clock, ok := b.monotonic[s.Proc]
+	if !ok {
+		clock = r.Dict.Process(r.Dict.Proc(s.Proc).Name + adriftSuffix)
+		b.monotonic[s.Proc] = clock
+	}
+	return clock
 }
 
 // placeLines finds the instances that wrote the lines (R4.11), and gives those on a clock without an epoch times where that clock is known
 // against another (R4.12). Their clock stays their own: align moves them.
 func (b *Builder) placeLines(r *Request, clock Clock) {
-	b.adrift = b.adrift[:0]
 	for _, s := range r.Spans {
 		if !s.Line {
 			continue
@@ -80,12 +76,15 @@ func (b *Builder) placeLines(r *Request, clock Clock) {
 // align adds to the times of each clock one shift, that of its first span, so that all read on the clock of the root's process (R5.5).
 func (b *Builder) align(r *Request, clock Clock) {
 	r.Aligned = b.aligned[:0]
-	defer func() { b.aligned = r.Aligned }()
 	for _, s := range r.Spans { // in order of raw start: the first of a clock comes first
-		if !s.Has(FlagUntimed) && r.alignment(s.Clock) == nil {
+		if s.Has(FlagUntimed) {
+			continue
+		}
+		if n := len(r.Aligned); n == 0 || r.Aligned[n-1].Clock != s.Clock && r.alignment(s.Clock) == nil {
 			r.Aligned = append(r.Aligned, Alignment{Clock: s.Clock, first: s.RawStart})
 		}
 	}
+	b.aligned = r.Aligned
 	if len(r.Aligned) == 0 {
 		return
 	}
@@ -108,16 +107,22 @@ func (b *Builder) align(r *Request, clock Clock) {
 			r.Counts.Untimed++
 		}
 	}
+	last, shift := r.Aligned[0].Clock, Time(r.Aligned[0].Shift)
 	for _, s := range r.Spans {
-		s.Start, s.End = s.RawStart, s.RawEnd
-		if a := r.alignment(s.Clock); a != nil && !s.Has(FlagUntimed) {
-			s.Start, s.End = s.RawStart+Time(a.Shift), s.RawEnd+Time(a.Shift)
+		if s.Has(FlagUntimed) {
+			s.Start, s.End = s.RawStart, s.RawEnd
+			continue
 		}
+		if s.Clock != last {
+			last, shift = s.Clock, Time(r.alignment(s.Clock).Shift)
+		}
+		s.Start, s.End = s.RawStart+shift, s.RawEnd+shift
 	}
 	if len(b.adrift) > 0 { // they stood among the untimed ones
 		slices.SortStableFunc(r.Spans, func(x, y *Span) int {
 			return cmp.Or(boolCompare(x.Has(FlagUntimed), y.Has(FlagUntimed)), cmp.Compare(x.Start, y.Start))
 		})
+		b.index(r)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 // so one goroutine uses one Builder, and what it returns is good until its next call of the same method.
 type Builder struct {
 	ids      idIndex
+	indexed  *Request          // whose spans ids holds, nil for none: from Clean to Link
 	repeats  map[*Span][]*Span // by the first span of an id: the others that stayed, in order of their start
 	parts    []*Request
 	spare    []*Request // requests of second executions, reused
@@ -26,6 +27,8 @@ type Builder struct {
 	order    []*Span
 	sighted  [2][]*Span // spans and lines of a stage
 	starts   []Time
+	hung     []*Span // server spans under roots and unknown names
+	noted    linkNotes
 
 	monotonic   map[ProcID]ProcID // clocks without an epoch, by the process of their lines
 	monotonicOf *Dict
@@ -40,49 +43,63 @@ const (
 // Clean makes the requests that a group of spans really is, on raw times: executions apart (R4.7), copies away (R4.8), profile lines
 // coalesced (R4.9) and paired with their spans (R4.10). Spans of g are in order of (raw start, id), untimed ones last, and stay so.
 func (b *Builder) Clean(g *Request) []*Request {
-	b.setClocks(g)
 	g.Anchors = g.Anchors[:0]
-	b.parts = b.executions(g)
+	var kinds StageSet // of roots
+	again, lines, odd := false, false, false
+	for _, s := range g.Spans {
+		s.Clock = s.Proc
+		if s.Line {
+			s.Clock, lines = b.clockOf(g, s), true
+		}
+		if rootStages.Has(s.Stage) && !s.Has(FlagUntimed) {
+			kind := s.rootKind()
+			again = again || kinds.Has(kind)
+			kinds |= 1 << kind
+		}
+		odd = odd || s.Has(FlagUntimed|FlagOpen) || s.RawEnd < s.RawStart || !s.Known()
+	}
+	b.parts = append(b.parts[:0], g)
+	if again { // only a root of a kind that was there before can begin an execution
+		b.parts = b.executions(g, b.parts)
+	}
 	for _, r := range b.parts {
 		b.unique(r)
-		b.lines(r)
-		for _, s := range r.Spans {
-			if s.Has(FlagUntimed) {
-				r.Counts.Untimed++
-				continue
-			}
-			if s.Has(FlagOpen) { // R4.8: an open span alone ends at its start
-				s.RawEnd, s.End = s.RawStart, s.Start
-				r.Counts.Open++
-			}
-			if s.RawEnd < s.RawStart {
-				s.Flags |= FlagNegative
-				r.Counts.Negative++
-			}
-			if !s.Known() {
-				r.Counts.UnknownStages++
-			}
+		if lines {
+			b.lines(r)
+			b.indexed = nil
+		}
+		if lines || odd {
+			r.countOdd()
 		}
 	}
 	return b.parts
 }
 
-// executions cuts a group into the executions it holds (R4.7): at a root that begins more than a minute after all work before it ended and
-// holds a lookup of its own, or that another instance of the same service and host wrote after the first window.
-func (b *Builder) executions(g *Request) []*Request {
-	parts := append(b.parts[:0], g)
-	var kinds [NumStages]bool
-	again := false // only a root of a kind that was there before can begin an execution
-	for _, s := range g.Spans {
-		if s.Known() && Stages[s.Stage].Root && !s.Has(FlagUntimed) {
-			kind := s.rootKind()
-			again = again || kinds[kind]
-			kinds[kind] = true
+// countOdd counts the spans that are untimed, open, negative or outside the vocabulary, and flags what ends before it starts.
+func (r *Request) countOdd() {
+	for _, s := range r.Spans {
+		if s.Has(FlagUntimed) {
+			r.Counts.Untimed++
+			continue
+		}
+		if s.Has(FlagOpen) { // R4.8: an open span alone ends at its start
+			s.RawEnd, s.End = s.RawStart, s.Start
+			r.Counts.Open++
+		}
+		if s.RawEnd < s.RawStart {
+			s.Flags |= FlagNegative
+			r.Counts.Negative++
+		}
+		if !s.Known() {
+			r.Counts.UnknownStages++
 		}
 	}
-	if !again {
-		return parts
-	}
+}
+
+// executions appends to parts, which holds the group, the further executions that the group holds (R4.7): it is cut at a root that begins more than
+// a minute after all work before it ended and holds a lookup of its own, or that another instance of the same service and host wrote after the
+// first window.
+func (b *Builder) executions(g *Request, parts []*Request) []*Request {
 	b.ids.fill(g.Spans)
 	top := b.rootsAbove(g.Spans)
 	cuts := b.cuts(g, top)
@@ -128,7 +145,7 @@ func (b *Builder) rootsAbove(spans []*Span) []*Span {
 	}
 	for i, s := range spans {
 		for n := 0; s != nil && n < 64; n++ {
-			if s.Known() && Stages[s.Stage].Root {
+			if rootStages.Has(s.Stage) {
 				top[i] = s
 				break
 			}
@@ -149,7 +166,7 @@ type cut struct {
 func (b *Builder) cuts(g *Request, top []*Span) []cut {
 	withLookup := map[*Span]bool{}
 	for i, s := range g.Spans {
-		if s.Known() && Stages[s.Stage].Lookup && top[i] != nil {
+		if lookupStages.Has(s.Stage) && top[i] != nil {
 			withLookup[top[i]] = true
 		}
 	}
@@ -164,7 +181,7 @@ func (b *Builder) cuts(g *Request, top []*Span) []cut {
 		if group == 0 || s.RawStart.Sub(end) > reuseAfter {
 			group, before = s.RawStart, end
 		}
-		if Stages[s.Stage].Root {
+		if rootStages.Has(s.Stage) {
 			passed[s] = true
 			kind := s.rootKind()
 			first := firsts[kind]
@@ -218,9 +235,16 @@ const comparedRepeats = 32
 // unique drops exact copies and joins open copies with the complete one (R4.8); other repeats of an id stay, flagged.
 func (b *Builder) unique(r *Request) {
 	b.ids.reset(len(r.Spans))
-	clear(b.repeats)
-	kept := r.Spans[:0]
-	for _, s := range r.Spans {
+	b.indexed = r
+	if len(b.repeats) > 0 {
+		clear(b.repeats)
+	}
+	n := 0
+	for n < len(r.Spans) && b.ids.add(r.Spans[n]) == nil {
+		n++
+	}
+	kept := r.Spans[:n]
+	for _, s := range r.Spans[n:] {
 		old := b.ids.add(s)
 		if old == nil {
 			kept = append(kept, s)

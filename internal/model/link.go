@@ -20,21 +20,34 @@ type LinkOptions struct {
 //  4. make missing middle levels (R4.15), adopt what waits (R4.16)
 //  5. move what sticks out within the uncertainty of the clocks (R6.6), settle window and tail (R4.23–R4.25)
 func (b *Builder) Link(r *Request, hash uint64, clock Clock, opt LinkOptions) {
-	b.climbed, b.nMade = 0, 0
-	b.ids.fill(r.Spans)
-	for _, s := range r.Spans {
-		s.Parent, s.Kids, s.Steps, s.Edge = nil, s.Kids[:0], s.Steps[:0], EdgeNone
-		s.Fit, s.Blocking, s.Self, s.Critical = 0, false, 0, 0
+	b.climbed, b.nMade, b.noted, b.adrift = 0, 0, linkNotes{}, b.adrift[:0]
+	if b.indexed != r {
+		b.ids.fill(r.Spans)
 	}
-	b.placeLines(r, clock)
-	if !opt.KeepShutdown {
+	b.indexed = nil
+	for i, s := range r.Spans {
+		s.Parent, s.Edge, s.Mark = nil, EdgeNone, i
+		s.Kids = s.Kids[:0]
+		s.Steps = s.Steps[:0]
+		s.Fit, s.Blocking, s.Self, s.Critical = 0, false, 0, 0
+		s.Flags &^= FlagTransparent
+		b.noted.lines = b.noted.lines || s.Line
+		b.noted.unknown = b.noted.unknown || !s.Known()
+		b.noted.long = b.noted.long || s.MPScope && s.Dur() > shutdownAtLeast
+	}
+	if b.noted.lines {
+		b.placeLines(r, clock)
+	}
+	b.index(r)
+	if !opt.KeepShutdown && b.noted.long {
 		b.markShutdowns(r, hash, clock)
 	}
 	b.chooseRoot(r)
 	b.align(r, clock)
-	b.index(r)
 	b.linkByID(r)
-	b.cutCycles(r)
+	if b.noted.upwards {
+		b.cutCycles(r)
+	}
 	b.rehang(r, b.wrappers(r))
 	b.middles(r)
 	b.adoptWaiting(r)
@@ -43,6 +56,35 @@ func (b *Builder) Link(r *Request, hash uint64, clock Clock, opt LinkOptions) {
 	b.fit(r)
 	b.settle(r)
 }
+
+// linkNotes say which of the rarer steps of linking a request needs.
+type linkNotes struct {
+	lines   bool // it has profile lines
+	unknown bool // it has spans outside the vocabulary
+	long    bool // a span of a cache server is as long as one that a shutdown ended
+	upwards bool // a span stands before its parent in the order of the request, as one of a ring does
+	mixed   bool // spans of one parent are not in order of start
+	sticks  bool // a span sticks out of a parent on another clock
+}
+
+// index lists the spans of each stage.
+func (b *Builder) index(r *Request) {
+	for _, s := range b.seen {
+		if len(b.byStage[s]) > keepListed {
+			clear(b.byStage[s])
+		}
+		b.byStage[s] = b.byStage[s][:0]
+	}
+	b.seen = b.seen[:0]
+	for _, s := range r.Spans {
+		if s.Known() && !s.Has(FlagUntimed) {
+			b.addToStage(s)
+		}
+	}
+}
+
+// keepListed is how many spans of a stage may stay listed after their request: they hold on to memory that is wanted back where they are many.
+const keepListed = 256
 
 // shutdownAtLeast is the shortest span that a shutdown can have ended (VOCABULARY 6).
 const shutdownAtLeast = 30 * time.Second
@@ -75,16 +117,22 @@ func (b *Builder) markShutdowns(r *Request, hash uint64, clock Clock) {
 func (b *Builder) chooseRoot(r *Request) {
 	var best, top *Span
 	tops := 0
-	for _, s := range r.Spans {
-		if s.Has(FlagUntimed) || s.IsPoint() {
-			continue
+	for _, stage := range rootPreference {
+		for _, s := range b.byStage[stage] {
+			if best == nil || b.betterRoot(r, s, best) {
+				best = s
+			}
 		}
-		if s.Known() && Stages[s.Stage].Root && (best == nil || b.betterRoot(r, s, best)) {
-			best = s
+		if best != nil {
+			break
 		}
-		if b.ids.find(s.Trace, s.ParentID) == nil {
-			top = s
-			tops++
+	}
+	if best == nil {
+		for _, s := range r.Spans {
+			if !s.Has(FlagUntimed) && !s.IsPoint() && b.ids.find(s.Trace, s.ParentID) == nil {
+				top = s
+				tops++
+			}
 		}
 	}
 	switch {
@@ -103,6 +151,7 @@ func (b *Builder) chooseRoot(r *Request) {
 	r.Root.Edge = EdgeRoot
 }
 
+// betterRoot compares two of one stage.
 func (b *Builder) betterRoot(r *Request, s, old *Span) bool {
 	falseFirst := func(a, c bool) int {
 		switch {
@@ -114,7 +163,6 @@ func (b *Builder) betterRoot(r *Request, s, old *Span) bool {
 		return 1
 	}
 	return cmp.Or(
-		cmp.Compare(slices.Index(rootPreference[:], s.Stage), slices.Index(rootPreference[:], old.Stage)),
 		falseFirst(s.Has(FlagShutdown), old.Has(FlagShutdown)),
 		falseFirst(s.ServerRoot(), old.ServerRoot()),
 		cmp.Compare(s.RawStart, old.RawStart),
@@ -137,20 +185,6 @@ func (b *Builder) make(stage Stage, proc ProcID, attempt int) *Span {
 	return s
 }
 
-// index lists the spans of each stage.
-func (b *Builder) index(r *Request) {
-	for _, s := range b.seen {
-		clear(b.byStage[s])
-		b.byStage[s] = b.byStage[s][:0]
-	}
-	b.seen = b.seen[:0]
-	for _, s := range r.Spans {
-		if s.Known() && !s.Has(FlagUntimed) {
-			b.addToStage(s)
-		}
-	}
-}
-
 func (b *Builder) addToStage(s *Span) {
 	if len(b.byStage[s.Stage]) == 0 {
 		b.seen = append(b.seen, s.Stage)
@@ -160,7 +194,7 @@ func (b *Builder) addToStage(s *Span) {
 
 // linkByID hangs spans under the span their parent id names; the others wait.
 func (b *Builder) linkByID(r *Request) {
-	b.waiting = b.waiting[:0]
+	b.waiting, b.hung = b.waiting[:0], b.hung[:0]
 	for _, s := range r.Spans {
 		if s == r.Root {
 			continue
@@ -170,9 +204,13 @@ func (b *Builder) linkByID(r *Request) {
 			if up.Proc != s.Proc {
 				s.Edge = EdgePropagated
 			}
+			b.noted.upwards = b.noted.upwards || up.Mark >= s.Mark
+			if (rootStages.Has(up.Stage) || !up.Known()) && s.Owner() == Server && !s.Has(FlagUntimed) {
+				b.hung = append(b.hung, s)
+			}
 			continue
 		}
-		if !s.ParentID.IsZero() && !(s.Known() && Stages[s.Stage].Root) { // R4.17
+		if !s.ParentID.IsZero() && !rootStages.Has(s.Stage) { // R4.17
 			s.Flags |= FlagOrphan
 			r.Counts.Orphaned++
 		}
@@ -211,6 +249,9 @@ func (b *Builder) cutCycles(r *Request) {
 // wrappers marks (Mark 1) the unknown names that will be transparent (R4.23): without a parent beside a real root, above the root, and the
 // unknown names below them. It reports whether there are any.
 func (b *Builder) wrappers(r *Request) bool {
+	if !b.noted.unknown {
+		return false
+	}
 	real := r.RealRoot()
 	b.stack = b.stack[:0]
 	for _, s := range r.Spans {
@@ -259,12 +300,9 @@ func (b *Builder) wrappers(r *Request) bool {
 // overlap (R4.18). OriginalParent is what ParentID still says.
 func (b *Builder) rehang(r *Request, wrapped bool) {
 	b.order = b.order[:0]
-	for _, s := range r.Spans {
-		if s.Parent == nil || !s.Known() || s.Owner() != Server || s.Has(FlagUntimed) {
-			continue
-		}
+	for _, s := range b.hung {
 		up := s.Parent
-		if !(wrapped && up.Mark == 1) && !(up.Known() && Stages[up.Stage].Root) {
+		if up == nil || !(wrapped && up.Mark == 1) && !rootStages.Has(up.Stage) {
 			continue
 		}
 		if over := b.parentStages(s.Stage); len(over) > 0 && !slices.Contains(over, up.Stage) && b.anyOf(over) {
@@ -327,21 +365,27 @@ const climbLimit = 1 << 25
 // hangKids fills Kids, in order of (start, id).
 func (b *Builder) hangKids(r *Request) {
 	for _, s := range r.Spans {
-		if s.Parent != nil {
-			s.Parent.Kids = append(s.Parent.Kids, s)
+		up := s.Parent
+		if up == nil {
+			continue
 		}
+		if n := len(up.Kids); n > 0 && !b.noted.mixed {
+			last := up.Kids[n-1]
+			b.noted.mixed = last.Start > s.Start || last.Start == s.Start && r.compareSpans(last, s) > 0
+		}
+		up.Kids = append(up.Kids, s)
+		b.noted.sticks = b.noted.sticks || up.Clock != s.Clock && (s.Start < up.Start || s.End > up.End)
 	}
-	sortKids := func(s *Span) {
+	if r.Root.Has(FlagSynthetic) {
+		r.Spans = append(r.Spans, r.Root)
+	}
+	if !b.noted.mixed {
+		return
+	}
+	for _, s := range r.Spans {
 		if len(s.Kids) > 1 && !slices.IsSortedFunc(s.Kids, r.compareSpans) {
 			slices.SortFunc(s.Kids, r.compareSpans)
 		}
-	}
-	for _, s := range r.Spans {
-		sortKids(s)
-	}
-	if r.Root.Has(FlagSynthetic) {
-		sortKids(r.Root)
-		r.Spans = append(r.Spans, r.Root)
 	}
 }
 
@@ -351,38 +395,50 @@ func (b *Builder) duplicateRoot(r *Request) bool {
 	for _, stage := range rootPreference {
 		roots = max(roots, len(b.byStage[stage]))
 	}
-	if roots < 2 {
+	if roots < 2 || !b.rootTwice() {
 		return false
 	}
 	for _, s := range r.Spans {
 		s.Mark = 0
 	}
 	for _, s := range r.Spans {
-		if !s.Known() || !Stages[s.Stage].Lookup {
+		if !lookupStages.Has(s.Stage) {
 			continue
 		}
 		for x := s; x != nil; x = x.Parent {
-			if x.Known() && Stages[x.Stage].Root {
+			if rootStages.Has(x.Stage) {
 				x.Mark = 1
 				break
 			}
 		}
 	}
-	type key struct {
-		stage Stage
-		proc  ProcID
-	}
-	count, bare := map[key]int{}, map[key]bool{}
 	for _, stage := range rootPreference {
+		count, bare := map[ProcID]int{}, map[ProcID]bool{}
 		for _, s := range b.byStage[stage] {
-			k := key{s.Stage, s.Proc}
-			count[k]++
-			bare[k] = bare[k] || s.Mark == 0
+			count[s.Proc]++
+			bare[s.Proc] = bare[s.Proc] || s.Mark == 0
+		}
+		for p, n := range count {
+			if n > 1 && bare[p] {
+				return true
+			}
 		}
 	}
-	for k, n := range count {
-		if n > 1 && bare[k] {
+	return false
+}
+
+// rootTwice reports whether one process may have written two roots of one stage: of many that is not looked up.
+func (b *Builder) rootTwice() bool {
+	const many = 16
+	for _, stage := range rootPreference {
+		roots := b.byStage[stage]
+		if len(roots) > many {
 			return true
+		}
+		for i, s := range roots {
+			if slices.ContainsFunc(roots[:i], func(o *Span) bool { return o.Proc == s.Proc }) {
+				return true
+			}
 		}
 	}
 	return false

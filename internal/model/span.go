@@ -145,7 +145,7 @@ func (s *Span) Owner() Owner {
 	if s.ServerRoot() {
 		return Server
 	}
-	return Stages[s.Stage].Owner
+	return ownerOfStage[s.Stage]
 }
 
 // Attr is the value of an attribute, the last of several.

@@ -145,6 +145,34 @@ var Stages = [NumStages]StageInfo{
 	StageTimeout:                {Name: "timeout", Owner: Server, Parents: []Stage{StageRequest}, Class: Point, Scoped: true},
 }
 
+// A StageSet is a set of stages.
+type StageSet uint64
+
+// Has reports whether a stage is in the set.
+func (t StageSet) Has(s Stage) bool { return t>>s&1 != 0 }
+
+func stagesThat(is func(*StageInfo) bool) (t StageSet) {
+	for s := range Stages {
+		if is(&Stages[s]) {
+			t |= 1 << s
+		}
+	}
+	return t
+}
+
+// What the table says of stages that is asked of every span.
+var (
+	rootStages   = stagesThat(func(i *StageInfo) bool { return i.Root })
+	lookupStages = stagesThat(func(i *StageInfo) bool { return i.Lookup })
+
+	ownerOfStage = func() (owners [NumStages]Owner) {
+		for s := range owners {
+			owners[s] = Stages[s].Owner
+		}
+		return
+	}()
+)
+
 func (s Stage) String() string { return Stages[s].Name }
 
 // Info is the row of the vocabulary.

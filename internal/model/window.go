@@ -8,7 +8,7 @@ func overhangOf(d time.Duration) time.Duration { return max(50*time.Microsecond,
 // fit moves spans of the vocabulary that another process called and that stick out of their client by no more than the clocks are known, with what is under them, into the client:
 // for the walk only (R6.6).
 func (b *Builder) fit(r *Request) {
-	if len(r.Aligned) < 2 {
+	if len(r.Aligned) < 2 || !b.noted.sticks {
 		return
 	}
 	b.stack = append(b.stack[:0], r.Root)
@@ -85,9 +85,6 @@ func (b *Builder) findTransparent(r *Request) {
 			s.Flags |= FlagTransparent
 			b.stack = append(b.stack, s)
 		}
-	}
-	for _, s := range r.Spans {
-		s.Flags &^= FlagTransparent
 	}
 	for _, s := range r.Spans {
 		if s != root && (s.ServerRoot() || !s.Known() && s.Edge == EdgeAdopted && r.RealRoot() && !s.IsPoint()) {
