@@ -55,11 +55,11 @@ func (r *Request) sameProcess(a, c *Span) bool {
 // start, then the larger id (R4.16). A scheduler's or worker's span never goes under a server root that is not the root (R4.20).
 func (b *Builder) bestParent(r *Request, s *Span, stages []Stage) *Span {
 	var best *Span
-	var bestNear bool
+	var bestNear bool // once a second candidate asked for it
 	var bestOverlap Time
-	owner, worker := s.Owner(), ""
-	if len(stages) > 0 && b.anyOf(stages) {
-		worker = s.Worker()
+	owner, worker, compared := s.Owner(), "", false
+	near := func(c *Span) bool {
+		return c.Owner() == owner && r.sameProcess(c, s) || worker != "" && c.Worker() == worker
 	}
 	point := s.Class == Point
 	for _, stage := range stages {
@@ -72,9 +72,14 @@ func (b *Builder) bestParent(r *Request, s *Span, stages []Stage) *Span {
 			if c == s || overlap < 0 || overlap == 0 && !point || c.ServerRoot() && c != r.Root && (owner == Scheduler || owner == Worker) {
 				continue
 			}
-			near := c.Owner() == owner && r.sameProcess(c, s) || worker != "" && c.Worker() == worker
+			nearer := false
 			if best != nil {
-				better := boolCompare(near, bestNear)
+				if !compared {
+					worker, compared = s.Worker(), true
+					bestNear = near(best)
+				}
+				nearer = near(c)
+				better := boolCompare(nearer, bestNear)
 				if better == 0 {
 					better = cmp.Compare(overlap, bestOverlap)
 				}
@@ -88,7 +93,7 @@ func (b *Builder) bestParent(r *Request, s *Span, stages []Stage) *Span {
 			if b.isUnder(c, s) {
 				continue
 			}
-			best, bestNear, bestOverlap = c, near, overlap
+			best, bestNear, bestOverlap = c, nearer, overlap
 		}
 	}
 	return best

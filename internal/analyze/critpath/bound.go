@@ -11,53 +11,45 @@ import (
 type node struct {
 	span     *model.Span
 	parent   int32
-	hasWork  bool       // a work child
 	lastLeaf model.Time // end of the last leaf under it (R7.1), minTime for none
 	server   model.Time // first start of a server's work under it, maxTime for none
 }
 
 // survey numbers the spans of the tree (Mark), parents first, and gathers from below what self time and bounds need.
 func (w *Work) survey(r *model.Request) {
-	tree := append(slices.Grow(w.tree[:0], len(r.Spans)+1), node{span: r.Root, parent: -1})
+	tree := append(slices.Grow(w.tree[:0], len(r.Spans)+1), node{span: r.Root, parent: -1, lastLeaf: minTime, server: maxTime})
 	for i := 0; i < len(tree); i++ {
-		s := tree[i].span
+		s, up := tree[i].span, tree[i].parent
 		s.Mark, s.Critical = i, 0
 		s.Flags &^= model.FlagClipped | model.FlagOutside
-		s.Self = selfTime(s)
-		tree[i].lastLeaf, tree[i].server = minTime, maxTime
-		for _, k := range s.Kids {
-			tree[i].hasWork = tree[i].hasWork || k.Class == model.Work
-			tree = append(tree, node{span: k, parent: int32(i)})
+		// Self time is the duration less the union of work and background children, each clipped to it (R6.9); 0 for a negative span.
+		covered, end, hasWork := model.Time(0), s.Start, false
+		for _, k := range s.Kids { // in order of start
+			tree = append(tree, node{span: k, parent: int32(i), lastLeaf: minTime, server: maxTime})
+			hasWork = hasWork || k.Class == model.Work
+			if k.Class != model.Work && k.Class != model.Background || k.Has(model.FlagShutdown) {
+				continue
+			}
+			if lo, hi := max(k.Start, end), min(k.End, s.End); hi > lo {
+				covered += hi - lo
+				end = hi
+			}
+		}
+		s.Self = time.Duration(max(0, s.End-s.Start-covered))
+		if s.Class == model.Work && up >= 0 {
+			if !hasWork {
+				tree[up].lastLeaf = max(tree[up].lastLeaf, s.End+model.Time(s.Fit))
+			}
+			if s.Owner() == model.Server {
+				tree[up].server = min(tree[up].server, s.Start+model.Time(s.Fit))
+			}
 		}
 	}
 	for i := len(tree) - 1; i > 0; i-- {
 		n, up := &tree[i], &tree[tree[i].parent]
 		up.lastLeaf, up.server = max(up.lastLeaf, n.lastLeaf), min(up.server, n.server)
-		if s := n.span; s.Class == model.Work {
-			if !n.hasWork {
-				up.lastLeaf = max(up.lastLeaf, s.End+model.Time(s.Fit))
-			}
-			if s.Owner() == model.Server {
-				up.server = min(up.server, s.Start+model.Time(s.Fit))
-			}
-		}
 	}
 	w.tree = tree
-}
-
-// selfTime is the duration of a span less the union of its work and background children, each clipped to it (R6.9); 0 for a negative span.
-func selfTime(s *model.Span) time.Duration {
-	covered, end := time.Duration(0), s.Start
-	for _, k := range s.Kids { // in order of start
-		if k.Class != model.Work && k.Class != model.Background || k.Has(model.FlagShutdown) {
-			continue
-		}
-		if lo, hi := max(k.Start, end), min(k.End, s.End); hi > lo {
-			covered += hi.Sub(lo)
-			end = hi
-		}
-	}
-	return max(0, s.End.Sub(s.Start)-covered)
 }
 
 // phases are those of an llm_request (R4.27). Without a time to first token nothing is known.

@@ -10,6 +10,9 @@
 //  4. where more than one child ran, a chosen one had company: such time is no drag of anything below it (R6.8);
 //  5. own stretches and chosen children go on a stack, the earliest on top; a child that is popped is the next frame.
 //
+// In most frames the children take turns, in the order they are in: none ran beside another. All of them are chosen then, and such a frame is walked
+// forwards as it stands.
+//
 // So segments come out in order of time, each child is looked at in one frame only, and the whole costs O(n log n) in time and O(n) in
 // memory however the spans lie: deep, wide or all at once. Nothing recurses, and nothing is allocated once the scratch has grown.
 package critpath
@@ -95,16 +98,16 @@ func Analyze(r *model.Request, w *Work) *Path {
 
 func (w *Work) reset() {
 	for i := range w.path.Stages {
-		w.slots[slotOf(w.path.Stages[i].Key, w.path.Stages[i].Owner)] = 0
+		w.slots[slotOf(w.path.Stages[i].Key, w.path.Stages[i].Owner == model.Server)] = 0
 	}
 	w.path = Path{Segments: w.path.Segments[:0], Stages: w.path.Stages[:0]}
 	w.busy = w.busy[:0]
 }
 
 // slotOf numbers (stage, owner). Only cb.request has two owners.
-func slotOf(key model.StrID, owner model.Owner) int {
+func slotOf(key model.StrID, server bool) int {
 	n := int(key) << 1
-	if owner == model.Server {
+	if server {
 		n++
 	}
 	return n
@@ -113,15 +116,17 @@ func slotOf(key model.StrID, owner model.Owner) int {
 // stage is the index of the stage that a span counts for.
 func (w *Work) stage(s *model.Span) int {
 	owner := s.Owner()
-	n := slotOf(s.StageKey, owner)
+	n := slotOf(s.StageKey, owner == model.Server)
 	if n >= len(w.slots) {
 		w.slots = append(w.slots, make([]int32, n+1-len(w.slots)+256)...)
 	}
-	if w.slots[n] == 0 {
+	at := w.slots[n]
+	if at == 0 {
 		w.path.Stages = append(w.path.Stages, Stage{Key: s.StageKey, Owner: owner})
-		w.slots[n] = int32(len(w.path.Stages))
+		at = int32(len(w.path.Stages))
+		w.slots[n] = at
 	}
-	return int(w.slots[n] - 1)
+	return int(at - 1)
 }
 
 // clip cuts every blocking span to its parent, parents first (R6.1).

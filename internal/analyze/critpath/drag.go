@@ -23,13 +23,10 @@ func (w *Work) drag(start model.Time) {
 	}
 	segments, i := w.path.Segments, 0
 	for _, b := range w.merged() {
-		n, _ := slices.BinarySearchFunc(segments[i:], b.lo, func(s Segment, lo model.Time) int {
-			if s.Hi <= lo {
-				return -1
-			}
-			return 1
-		})
-		for i += n; i < len(segments) && segments[i].Lo < b.hi; i++ {
+		for i < len(segments) && segments[i].Hi <= b.lo {
+			i++
+		}
+		for ; i < len(segments) && segments[i].Lo < b.hi; i++ {
 			s := &segments[i]
 			lo, hi := max(s.Lo, b.lo), min(s.Hi, b.hi)
 			row := &w.path.Stages[w.stage(s.Span)]

@@ -28,8 +28,10 @@ type task struct {
 	lo, hi model.Time
 	span   *model.Span
 	during *model.Span
+	next   int32 // of turns: the step to walk next; lo is where the one before it ended
 	kind   Kind
 	frame  bool
+	turns  bool // a frame whose children take turns, under way
 }
 
 // A kid is a blocking child of the span of a frame, cut to the interval of the frame.
@@ -56,16 +58,70 @@ func (w *Work) walk(r *model.Request) {
 	}
 	w.todo = append(w.todo[:0], task{lo: root.Lo, hi: root.Hi, span: root, frame: true})
 	for len(w.todo) > 0 {
-		t := w.todo[len(w.todo)-1]
-		w.todo = w.todo[:len(w.todo)-1]
+		n := len(w.todo) - 1
+		if w.todo[n].turns {
+			w.takeTurns(&b)
+			continue
+		}
+		t := w.todo[n]
+		own := interval{minTime, maxTime}
+		if t.span == root {
+			own = interval{r.OwnStart, max(r.OwnStart, r.OwnEnd)}
+		}
 		switch {
 		case !t.frame || len(t.span.Steps) == 0 && t.span != root:
+			w.todo = w.todo[:n]
 			b.emit(&t)
-		case t.span == root:
-			w.frame(&t, interval{r.OwnStart, max(r.OwnStart, r.OwnEnd)})
+		case own.lo <= t.lo && own.hi >= t.hi && inTurns(t.span.Steps, t.lo, t.hi):
+			w.todo[n].turns = true
 		default:
-			w.frame(&t, interval{minTime, maxTime})
+			w.todo = w.todo[:n]
+			w.frame(&t, own)
 		}
+	}
+}
+
+// inTurns reports whether none of the steps runs beside another in [lo, hi] and they are in order.
+func inTurns(steps []*model.Span, lo, hi model.Time) bool {
+	end := lo
+	for _, s := range steps {
+		from, to := max(s.Lo, lo), min(s.Hi, hi)
+		if from >= to {
+			continue
+		}
+		if from < end {
+			return false
+		}
+		end = to
+	}
+	return true
+}
+
+// takeTurns goes on with the frame on top of the stack, whose children and own time take turns, up to a child that is a frame too, or to its end.
+func (w *Work) takeTurns(b *bounds) {
+	t := &w.todo[len(w.todo)-1]
+	steps := t.span.Steps
+	for int(t.next) < len(steps) {
+		k := steps[t.next]
+		t.next++
+		from, to := max(k.Lo, t.lo), min(k.Hi, t.hi)
+		if from >= to {
+			continue
+		}
+		if t.lo < from {
+			b.emit(&task{lo: t.lo, hi: from, span: t.span})
+		}
+		t.lo = to
+		if len(k.Steps) > 0 {
+			w.todo = append(w.todo, task{lo: from, hi: to, span: k, frame: true, turns: inTurns(k.Steps, from, to)})
+			return
+		}
+		b.emit(&task{lo: from, hi: to, span: k})
+	}
+	last := task{lo: t.lo, hi: t.hi, span: t.span}
+	w.todo = w.todo[:len(w.todo)-1]
+	if last.lo < last.hi {
+		b.emit(&last)
 	}
 }
 
@@ -74,23 +130,16 @@ func (w *Work) frame(t *task, own interval) {
 	w.fill(t)
 	kids := w.kids
 	w.todo = slices.Grow(w.todo, 2*len(kids)+3)
-	cur, limit, alone := t.hi, t.hi, 0
+	cur, limit := t.hi, t.hi
 	tolerance := min(jitter, (t.hi-t.lo)/jitterPart)
 	for i := range kids {
 		k := &kids[i]
 		if k.end > limit || k.start >= cur {
 			continue
 		}
-		if k.end <= cur {
-			alone++
-		}
 		k.chosen, k.stop = true, min(k.end, cur)
 		cur = k.start
 		limit = cur + tolerance
-	}
-	if alone == len(kids) && own.lo <= t.lo && own.hi >= t.hi {
-		w.alternate(t)
-		return
 	}
 	w.company(kids)
 
@@ -105,22 +154,6 @@ func (w *Work) frame(t *task, own interval) {
 	}
 	o.stretch(t.lo, cur)
 	w.path.Segments = slices.Grow(w.path.Segments, len(w.todo)) // each task will be at least one
-}
-
-// alternate is what is left to do in a frame none of whose children ran beside another: they and its own time take turns.
-func (w *Work) alternate(t *task) {
-	cur := t.hi
-	for i := range w.kids {
-		k := &w.kids[i]
-		if k.stop < cur {
-			w.todo = append(w.todo, task{lo: k.stop, hi: cur, span: t.span})
-		}
-		w.todo = append(w.todo, task{lo: k.start, hi: k.stop, span: k.span, frame: true})
-		cur = k.start
-	}
-	if t.lo < cur {
-		w.todo = append(w.todo, task{lo: t.lo, hi: cur, span: t.span})
-	}
 }
 
 // fill makes the children of a frame, in order of falling end, then falling start, then id (R6.2).
