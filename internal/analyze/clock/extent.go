@@ -15,8 +15,9 @@ const day = model.Time(24 * time.Hour)
 // always within a gap of one another, and 64 bits of ns hold some 200 000 days.
 type extent struct {
 	days map[int64]*group
-	last *group // the day asked for last, day number lastDay
-	at   int64
+	last *group // the day asked for last
+	at   int64  // its number
+	from model.Time
 }
 
 // A group is n instants from first to last.
@@ -41,7 +42,14 @@ func dayOf(t model.Time) int64 {
 	return d
 }
 
-func (e *extent) add(t model.Time) { e.join(dayOf(t), group{t, t, 1}) }
+func (e *extent) add(t model.Time) {
+	if g := e.last; g != nil && uint64(t)-uint64(e.from) < uint64(day) {
+		g.first, g.last = min(g.first, t), max(g.last, t)
+		g.n++
+		return
+	}
+	e.join(dayOf(t), group{t, t, 1})
+}
 
 func (e *extent) join(d int64, g group) {
 	if e.last == nil || e.at != d {
@@ -51,7 +59,7 @@ func (e *extent) join(d int64, g group) {
 		if e.days[d] == nil {
 			e.days[d] = &group{}
 		}
-		e.last, e.at = e.days[d], d
+		e.last, e.at, e.from = e.days[d], d, model.Time(d)*day
 	}
 	e.last.join(g)
 }

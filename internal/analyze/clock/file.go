@@ -76,6 +76,7 @@ func (v *Survey) Write(w io.Writer) error {
 	e.uvarint(uint64(len(v.samples)))
 	for _, pp := range e.pairsInOrder(v.samples) {
 		s := v.samples[pp]
+		s.order()
 		e.uvarint(e.procs[pp.a])
 		e.uvarint(e.procs[pp.b])
 		e.fixed(s.bound)

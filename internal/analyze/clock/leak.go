@@ -2,6 +2,7 @@ package clock
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 
 	"github.com/cespare/xxhash/v2"
@@ -22,11 +23,19 @@ const maxTraced = 1 << 18
 // A note says that spans of a request are in a trace.
 type note struct{ family, trace uint64 }
 
+func compareNotes(x, y note) int {
+	if x.family != y.family {
+		return cmp.Compare(x.family, y.family)
+	}
+	return cmp.Compare(x.trace, y.trace)
+}
+
 // notes are those of the smallest families.
 type notes struct {
-	all   []note
-	under uint64 // other families are left out; it only falls
-	most  int    // maxTraced, less in tests
+	all     []note
+	under   uint64 // other families are left out; it only falls
+	most    int    // maxTraced, less in tests
+	settled bool   // nothing was added since settle
 }
 
 func newNotes() notes { return notes{under: ^uint64(0), most: maxTraced} }
@@ -35,7 +44,7 @@ func (n *notes) add(x note) {
 	if x.family >= n.under {
 		return
 	}
-	n.all = append(n.all, x)
+	n.all, n.settled = append(n.all, x), false
 	if len(n.all) >= 2*n.most {
 		n.settle()
 	}
@@ -43,13 +52,50 @@ func (n *notes) add(x note) {
 
 // settle leaves what depends on the requests alone: each note once, in order, whole families.
 func (n *notes) settle() {
-	slices.SortFunc(n.all, func(x, y note) int { return cmp.Or(cmp.Compare(x.family, y.family), cmp.Compare(x.trace, y.trace)) })
-	n.all = slices.Compact(n.all)
+	if n.settled {
+		return
+	}
+	n.all, n.settled = slices.Compact(inOrder(n.all)), true
 	if len(n.all) > n.most {
 		n.under = n.all[n.most].family
 	}
 	end, _ := slices.BinarySearchFunc(n.all, n.under, func(x note, under uint64) int { return cmp.Compare(x.family, under) })
 	n.all = n.all[:end]
+}
+
+// inOrder puts notes in order. Families are hashes and lie evenly: the first bits of one say where about it comes.
+func inOrder(all []note) []note {
+	const few, ahead = 1 << 12, 16
+	if len(all) < few {
+		slices.SortFunc(all, compareNotes)
+		return all
+	}
+	most := uint64(0)
+	for i := range all {
+		most = max(most, all[i].family)
+	}
+	shift := max(bits.Len64(most)-ahead, 0)
+	ends := make([]int32, 1<<ahead+1)
+	for i := range all {
+		ends[all[i].family>>shift+1]++
+	}
+	for i := 1; i < len(ends); i++ {
+		ends[i] += ends[i-1]
+	}
+	out := make([]note, len(all))
+	for _, x := range all {
+		to := &ends[x.family>>shift] // its first place, and in the end the first of the next
+		out[*to] = x
+		*to++
+	}
+	from := int32(0)
+	for _, end := range ends[:1<<ahead] {
+		if end-from > 1 {
+			slices.SortFunc(out[from:end], compareNotes)
+		}
+		from = end
+	}
+	return out
 }
 
 func (n *notes) merge(o *notes) {
@@ -112,7 +158,20 @@ func hashTrace(d *model.Dict, t model.TraceID) uint64 {
 
 // leaks are the traces that hold unrelated requests.
 func (n *notes) leaks() map[uint64]bool {
-	byTrace := slices.SortedFunc(slices.Values(n.all), func(x, y note) int {
+	const slots = 1 << 20
+	in := make([]uint8, slots) // how many notes have a trace of such a hash, as far as it matters: of most traces too few
+	for i := range n.all {
+		if c := &in[n.all[i].trace%slots]; *c < model.UnrelatedAtLeast {
+			*c++
+		}
+	}
+	var byTrace []note
+	for _, x := range n.all {
+		if in[x.trace%slots] >= model.UnrelatedAtLeast {
+			byTrace = append(byTrace, x)
+		}
+	}
+	slices.SortFunc(byTrace, func(x, y note) int {
 		return cmp.Or(cmp.Compare(x.trace, y.trace), cmp.Compare(x.family, y.family))
 	})
 	out := map[uint64]bool{}

@@ -2,6 +2,8 @@ package clock
 
 import (
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -113,5 +115,32 @@ func TestTraceHash(t *testing.T) {
 	}
 	if len(seen) != 100*100 {
 		t.Errorf("%d hashes of %d ids", len(seen), 100*100)
+	}
+}
+
+// Notes come in order however their families lie, and a trace leaks whatever else its hash shares bits with.
+func TestManyNotes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	for _, most := range []uint64{1, 100, 1 << 40, math.MaxUint64} {
+		n := newNotes()
+		for range 20_000 {
+			n.add(note{rng.Uint64N(most), rng.Uint64N(1<<13) << 18})
+		}
+		want := slices.Clone(n.all)
+		slices.SortFunc(want, compareNotes)
+		want = slices.Compact(want)
+		if n.settle(); !slices.Equal(n.all, want) {
+			t.Errorf("families below %d: not in order", most)
+		}
+		families := map[uint64]int{}
+		for _, x := range want {
+			families[x.trace]++
+		}
+		leaks := n.leaks()
+		for trace, of := range families {
+			if leaks[trace] != (of >= model.UnrelatedAtLeast) {
+				t.Errorf("families below %d: %d of them in a trace", most, of)
+			}
+		}
 	}
 }

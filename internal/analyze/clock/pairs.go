@@ -126,8 +126,11 @@ func slotOf(s *model.Span) int {
 func (x *extractor) index(spans []*model.Span) {
 	for _, i := range x.seen {
 		st := &x.stages[i]
-		clear(st.all)
-		st.n, st.only, st.all = 0, nil, st.all[:0]
+		st.n, st.only = 0, nil
+		if len(st.all) > 0 {
+			clear(st.all)
+			st.all = st.all[:0]
+		}
 	}
 	x.seen = x.seen[:0]
 	for _, s := range spans {
@@ -227,8 +230,10 @@ func (x *extractor) addByOrdinal() {
 	if len(passes) == 0 {
 		return
 	}
-	if len(passes) == 1 && len(retrieves) == 1 && (passes[0].Worker() == "" || retrieves[0].Worker() == "") {
-		x.addPass(passes[0], retrieves[0])
+	if len(passes) == 1 && len(retrieves) == 1 {
+		if p, r := passes[0].Worker(), retrieves[0].Worker(); p == "" || r == "" || p == r {
+			x.addPass(passes[0], retrieves[0])
+		}
 		return
 	}
 	slices.SortStableFunc(passes, byWorkerAndStart)

@@ -116,9 +116,12 @@ func comparePairs(x, y pair) int {
 
 // A sample is the pairs of two processes with the smallest ranks.
 type sample struct {
-	pairs []pair
+	pairs []pair // in no order until put in order
 	bound uint64 // pairs of a larger rank are out; it only falls
 }
+
+// fullSample is how many pairs a sample grows to before those of large ranks go.
+const fullSample = maxPairsOfTwo + maxPairsOfTwo/4
 
 // add takes a pair in, unless its rank is too large, and returns by how many pairs the sample grew.
 func (s *sample) add(p pair) int {
@@ -126,8 +129,10 @@ func (s *sample) add(p pair) int {
 		return 0
 	}
 	before := len(s.pairs)
-	s.pairs = append(s.pairs, p)
-	if len(s.pairs) >= 2*maxPairsOfTwo {
+	if before == cap(s.pairs) { // twice as large: a sample is soon full
+		s.pairs = slices.Grow(s.pairs, min(max(before, 8), fullSample))
+	}
+	if s.pairs = append(s.pairs, p); len(s.pairs) >= fullSample {
 		s.prune()
 	}
 	return len(s.pairs) - before
@@ -141,42 +146,49 @@ func (s *sample) merge(o *sample) int {
 	return len(s.pairs) - before
 }
 
-// prune leaves the smallest, in order.
+// prune leaves the smallest.
 func (s *sample) prune() {
-	slices.SortFunc(s.pairs, comparePairs)
 	if len(s.pairs) > maxPairsOfTwo {
-		s.cut(maxPairsOfTwo)
-		s.bound = s.pairs[maxPairsOfTwo-1].rank
+		ranks := make([]uint64, len(s.pairs))
+		for i := range s.pairs {
+			ranks[i] = s.pairs[i].rank
+		}
+		s.bound = nthSmallest(ranks, maxPairsOfTwo)
 	}
 	s.above(s.bound)
-}
-
-func (s *sample) cut(n int) {
-	clear(s.pairs[n:])
-	s.pairs = s.pairs[:n]
-}
-
-// above drops the pairs of larger rank from a sample in order.
-func (s *sample) above(bound uint64) {
-	n := len(s.pairs)
-	for n > 0 && s.pairs[n-1].rank > bound {
-		n--
+	if len(s.pairs) > maxPairsOfTwo { // several of the last rank
+		s.order()
+		clear(s.pairs[maxPairsOfTwo:])
+		s.pairs = s.pairs[:maxPairsOfTwo]
 	}
-	s.cut(n)
+}
+
+// order puts the pairs in the order of comparePairs.
+func (s *sample) order() { slices.SortFunc(s.pairs, comparePairs) }
+
+// above drops the pairs of larger rank.
+func (s *sample) above(bound uint64) {
+	s.pairs = slices.DeleteFunc(s.pairs, func(p pair) bool { return p.rank > bound })
 }
 
 // sample is that of two processes.
 func (v *Survey) sample(pp procPair) *sample {
-	if v.last != nil && v.lastPair == pp {
-		return v.last
-	}
 	s := v.samples[pp]
 	if s == nil {
 		s = &sample{bound: ^uint64(0)}
 		v.samples[pp] = s
 	}
-	v.last, v.lastPair = s, pp
 	return s
+}
+
+// sampleOf is that of a client and a server, and whether the server is process a of it.
+func (v *Survey) sampleOf(client, server model.ProcID) (s *sample, serverIsA bool) {
+	k := &v.lately[(client*7+server)%model.ProcID(len(v.lately))]
+	if k.sample == nil || k.client != client || k.server != server {
+		pp, swapped := v.order(client, server)
+		*k = sampled{client, server, v.sample(pp), swapped}
+	}
+	return k.sample, k.serverIsA
 }
 
 // order names two processes by their names, and reports whether they were swapped for it.
@@ -194,8 +206,7 @@ func (v *Survey) addPairs(r *model.Request) {
 		if rank > v.bound {
 			continue
 		}
-		pp, serverIsA := v.order(f.client.Clock, f.server.Clock)
-		s := v.sample(pp)
+		s, serverIsA := v.sampleOf(f.client.Clock, f.server.Clock)
 		if rank > s.bound {
 			continue
 		}
@@ -209,10 +220,10 @@ func (v *Survey) addPairs(r *model.Request) {
 		if rank > v.bound {
 			continue
 		}
-		pp, lineIsA := v.order(a.Span.Clock, a.Clock)
+		s, lineIsA := v.sampleOf(a.Span.Clock, a.Clock)
 		p := newAnchor(a, lineIsA)
 		p.rank = rank
-		v.nPairs += v.sample(pp).add(p)
+		v.nPairs += s.add(p)
 	}
 	if v.nPairs > 2*maxPairs {
 		v.prunePairs(maxPairs)
@@ -244,8 +255,26 @@ func (v *Survey) prunePairs(most int) {
 	}
 }
 
-// nthSmallest is the n-th smallest value, from 1; the values are sorted.
+// nthSmallest is the n-th smallest value, from 1. It is found digit by digit, from the front, among those that begin alike; vs is scratch.
 func nthSmallest(vs []uint64, n int) uint64 {
-	slices.Sort(vs)
-	return vs[n-1]
+	for shift := 56; ; shift -= 8 {
+		var counts [256]int
+		for _, v := range vs {
+			counts[byte(v>>shift)]++
+		}
+		digit := byte(0)
+		for n > counts[digit] {
+			n -= counts[digit]
+			digit++
+		}
+		alike := vs[:0]
+		for _, v := range vs {
+			if byte(v>>shift) == digit {
+				alike = append(alike, v)
+			}
+		}
+		if vs = alike; shift == 0 || len(vs) == 1 {
+			return vs[0]
+		}
+	}
 }

@@ -9,6 +9,8 @@
 //	sample.go    the bounded sample of pairs (R5.6)
 //	corridor.go  all lines that no bound contradicts
 //	estimate.go  offset and drift of two clocks (R5.2–R5.4)
+//	finish.go    from a survey to its table
+//	checker.go   which pairs of a request disagree with a table
 //	table.go     routes between processes (R5.5), the clock section (R5.8)
 //	votes.go     which instance the process of profile lines is (R4.11)
 //	leak.go      traces that hold unrelated requests (R2.2)
@@ -31,11 +33,10 @@ type Survey struct {
 	dict    *model.Dict
 	extract extractor
 
-	samples  map[procPair]*sample
-	last     *sample // of the pair found last, most often asked next
-	lastPair procPair
-	nPairs   int
-	bound    uint64 // pairs of a larger rank are left out everywhere (R5.6)
+	samples map[procPair]*sample
+	lately  [1 << 6]sampled // by the last bits of the two clocks
+	nPairs  int
+	bound   uint64 // pairs of a larger rank are left out everywhere (R5.6)
 
 	requests Requests
 	procs    []*process // by ProcID, nil where nothing was seen
@@ -55,6 +56,13 @@ type Survey struct {
 
 // A procPair names two processes, a the one whose name comes first.
 type procPair struct{ a, b model.ProcID }
+
+// sampled is the sample that the pairs of a client and a server go to.
+type sampled struct {
+	client, server model.ProcID
+	*sample        // nil: none yet
+	serverIsA      bool
+}
 
 // Requests say which requests went into a survey: how many, and the sum of the XXH64 of their ids. A table that was read back is of the whole
 // of a capture when both are those of the requests that are analysed.

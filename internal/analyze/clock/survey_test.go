@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -334,5 +335,46 @@ func BenchmarkFinish(b *testing.B) {
 	v := c.survey()
 	for b.Loop() {
 		v.Finish(Options{})
+	}
+}
+
+// The n-th smallest value is the n-th of all in order, also where many are the same.
+func TestNthSmallest(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 8))
+	for _, most := range []uint64{1, 3, 1000, 1 << 40, math.MaxUint64} {
+		vs := make([]uint64, 500)
+		for i := range vs {
+			vs[i] = rng.Uint64N(most)
+		}
+		sorted := slices.Sorted(slices.Values(vs))
+		for _, n := range []int{1, 2, 250, 499, 500} {
+			if got := nthSmallest(slices.Clone(vs), n); got != sorted[n-1] {
+				t.Errorf("below %d: number %d is %d, want %d", most, n, got, sorted[n-1])
+			}
+		}
+	}
+}
+
+// Of several pairs of the last rank that has a place those stay that come first by all that they say, whatever the order.
+func TestPairsOfOneRank(t *testing.T) {
+	pairs := make([]pair, maxPairsOfTwo+100)
+	for i := range pairs {
+		pairs[i] = pair{rank: uint64(i), lowAt: int64(i), hasLow: true}
+		if i > maxPairsOfTwo-50 {
+			pairs[i].rank = maxPairsOfTwo - 50
+		}
+	}
+	rng := rand.New(rand.NewPCG(9, 9))
+	for range 3 {
+		rng.Shuffle(len(pairs), func(i, j int) { pairs[i], pairs[j] = pairs[j], pairs[i] })
+		s := sample{bound: math.MaxUint64}
+		for _, p := range pairs {
+			s.add(p)
+		}
+		s.prune()
+		s.order()
+		if len(s.pairs) != maxPairsOfTwo || s.pairs[maxPairsOfTwo-1].lowAt != maxPairsOfTwo-1 || s.bound != maxPairsOfTwo-50 {
+			t.Errorf("%d pairs up to %+v, bound %d", len(s.pairs), s.pairs[len(s.pairs)-1], s.bound)
+		}
 	}
 }
