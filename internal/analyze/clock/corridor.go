@@ -25,8 +25,16 @@ type line struct {
 
 // A corridor holds all lines that keep a set of bounds. At each instant the values that they take there form an interval.
 type corridor struct {
-	origin, base int64 // what instants and values of the envelopes are counted from
-	upper, lower envelope
+	origin, base int64 // what instants and values of the pieces are counted from
+	pieces       []piece
+}
+
+// A piece is a stretch of a corridor in which both its sides are straight: from an instant on, to that of the next. The highest value of a line at an
+// instant x is up + upSlope·x, the lowest −(down + downSlope·x).
+type piece struct {
+	from            float64
+	up, upSlope     float64
+	down, downSlope float64
 }
 
 // newCorridor is the corridor of the lines no steeper than steep that lie on or above all of lows and on or below all of highs; ok is false
@@ -88,25 +96,82 @@ func newCorridor(lows, highs []point, steep float64) (c corridor, ok bool) {
 		return corridor{}, false
 	}
 	c = corridor{origin: lo[0].at, base: lo[0].v}
-	c.upper, c.lower = envelopeOf(corners, c.origin, c.base, 1), envelopeOf(corners, c.origin, c.base, -1)
+	c.pieces = piecesOf(envelopeOf(corners, c.origin, c.base, 1), envelopeOf(corners, c.origin, c.base, -1))
 	return c, true
 }
 
 // at is the interval of values at an instant, relative to base, and the slope of its middle there.
 func (c *corridor) at(t int64) (low, high, drift float64) {
 	x := float64(t - c.origin)
-	high, up := c.upper.at(x)
-	low, down := c.lower.at(x)
-	return -low, max(high, -low), (up - down) / 2
+	k, end := 0, len(c.pieces)
+	for end-k > 1 { // the last that begins before x, or the first
+		if mid := (k + end) / 2; c.pieces[mid].from < x {
+			k = mid
+		} else {
+			end = mid
+		}
+	}
+	p := &c.pieces[k]
+	high = p.up + float64(p.upSlope*x)
+	low = p.down + float64(p.downSlope*x)
+	return -low, max(high, -low), (p.upSlope - p.downSlope) / 2
+}
+
+// piecesOf are the pieces between an upper envelope and, negated, that of the negatives.
+func piecesOf(up, down envelope) []piece {
+	var out []piece
+	for i, j := 0, 0; ; {
+		out = append(out, piece{max(up.from[i], down.from[j]), up.v[i], up.slope[i], down.v[j], down.slope[j]})
+		nextUp, nextDown := up.end(i), down.end(j)
+		if nextUp == nextDown && math.IsInf(nextUp, 1) {
+			return out
+		}
+		if nextUp <= nextDown {
+			i++
+		}
+		if nextDown <= nextUp {
+			j++
+		}
+	}
 }
 
 // chain are the points that a line can touch that keeps all of them on one side: below it with sign 1, above it with sign −1. Ascending.
+// Of many points the chain of a few tells most of the others away: what lies on it or inside is no corner of the whole.
 func chain(points []point, sign int64) []point {
-	sorted := slices.SortedFunc(slices.Values(points), func(x, y point) int {
-		return cmp.Or(cmp.Compare(x.at, y.at), cmp.Compare(sign*y.v, sign*x.v))
+	const many, oneOf = 256, 16
+	if len(points) < many {
+		return chainOf(slices.Clone(points), sign)
+	}
+	few := make([]point, 0, len(points)/oneOf+1)
+	for i := 0; i < len(points); i += oneOf {
+		few = append(few, points[i])
+	}
+	if few = chainOf(few, sign); len(few) < 2 {
+		return chainOf(slices.Clone(points), sign)
+	}
+	outer := few[:len(few):len(few)]
+	for _, p := range points {
+		if p.at >= few[0].at && p.at <= few[len(few)-1].at {
+			k, _ := slices.BinarySearchFunc(few, p.at, func(x point, at int64) int { return cmp.Compare(x.at, at) })
+			if k = max(k, 1); turn(few[k-1], p, few[k])*int(sign) >= 0 {
+				continue
+			}
+		}
+		outer = append(outer, p)
+	}
+	return chainOf(outer, sign)
+}
+
+// chainOf is the chain of points, which are put in another order.
+func chainOf(points []point, sign int64) []point {
+	slices.SortFunc(points, func(x, y point) int {
+		if x.at != y.at {
+			return cmp.Compare(x.at, y.at)
+		}
+		return cmp.Compare(sign*y.v, sign*x.v)
 	})
-	out := sorted[:0]
-	for _, p := range sorted {
+	out := points[:0]
+	for _, p := range points {
 		if n := len(out); n > 0 && out[n-1].at == p.at {
 			continue // the tighter of two at one instant came first
 		}
@@ -191,9 +256,10 @@ func envelopeOf(lines []line, origin, base int64, sign float64) envelope {
 	return e
 }
 
-// at is the value at x and the slope there.
-func (e *envelope) at(x float64) (v, slope float64) {
-	k, _ := slices.BinarySearch(e.from, x)
-	k = max(k-1, 0)
-	return e.v[k] + float64(e.slope[k]*x), e.slope[k]
+// end is where piece k ends.
+func (e *envelope) end(k int) float64 {
+	if k+1 == len(e.from) {
+		return math.Inf(1)
+	}
+	return e.from[k+1]
 }

@@ -149,3 +149,34 @@ func TestCompareProducts(t *testing.T) {
 		}
 	}
 }
+
+// The chain of many points is that of all of them put in order, whether they lie anyhow, on few instants, on a line or on a bow.
+func TestChainOfMany(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	for _, c := range []struct {
+		name  string
+		point func(i int) point
+	}{
+		{"anyhow", func(int) point { return point{rng.Int64N(1e12), rng.Int64N(1e6)} }},
+		{"few instants", func(int) point { return point{rng.Int64N(5), rng.Int64N(100)} }},
+		{"one instant", func(int) point { return point{3, rng.Int64N(100)} }},
+		{"a line", func(i int) point { return point{int64(i) * 10, int64(i) * 7} }},
+		{"a bow", func(i int) point { return point{int64(i), int64(i) * int64(i-3000)} }},
+		{"a bow on its head", func(i int) point { return point{int64(i), -int64(i) * int64(i-3000)} }},
+	} {
+		points := make([]point, 3000)
+		for i := range points {
+			points[i] = c.point(i)
+		}
+		rng.Shuffle(len(points), func(i, j int) { points[i], points[j] = points[j], points[i] })
+		for _, sign := range []int64{1, -1} {
+			before := slices.Clone(points)
+			if got, want := chain(points, sign), chainOf(slices.Clone(points), sign); !slices.Equal(got, want) {
+				t.Errorf("%s, sign %d: %d points, want %d", c.name, sign, len(got), len(want))
+			}
+			if !slices.Equal(points, before) {
+				t.Errorf("%s: the points have moved", c.name)
+			}
+		}
+	}
+}

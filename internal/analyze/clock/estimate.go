@@ -55,13 +55,26 @@ func (e *estimate) at(t int64) (offset, uncertainty int64, drift float64) {
 		return 0, wholeNS(math.Ceil(max(high+base, -low-base, 0))), 0
 	}
 	low, high, drift := e.corridor.at(t)
-	return e.corridor.base + wholeNS(math.Floor((low+high)/2+0.5)), wholeNS(math.Ceil((high - low) / 2)), drift
+	return e.middle(low, high), wholeNS(math.Ceil((high - low) / 2)), drift
+}
+
+// offset is that of at alone.
+func (e *estimate) offset(t int64) int64 {
+	if e.basis == BasisZero {
+		return 0
+	}
+	low, high, _ := e.corridor.at(t)
+	return e.middle(low, high)
+}
+
+func (e *estimate) middle(low, high float64) int64 {
+	return e.corridor.base + wholeNS(math.Floor((low+high)/2+0.5))
 }
 
 // wholeNS is a whole number as an integer, kept in a range in which processors agree and sums do not overflow.
 func wholeNS(x float64) int64 { return int64(min(max(x, -1<<61), 1<<61)) }
 
-// estimateOf fits the clocks of two processes to their pairs, which are put in order.
+// estimateOf fits the clocks of two processes to their pairs, which are in no order and stay as they are.
 func estimateOf(pp procPair, pairs []pair) *estimate {
 	e := &estimate{a: pp.a, b: pp.b, moved: pp.b, reference: pp.a, pairs: int64(len(pairs)), ends: true, width: -1}
 	swapped, both, empty := 0, 0, 0
@@ -84,7 +97,6 @@ func estimateOf(pp procPair, pairs []pair) *estimate {
 	if len(pairs) < fewestPairs {
 		return e
 	}
-	slices.SortFunc(pairs, func(x, y pair) int { return cmp.Or(cmp.Compare(x.at(), y.at()), comparePairs(x, y)) })
 	if !e.ends { // R5.2
 		e.disagreeing = int64(empty)
 		pairs = startsOf(pairs)
@@ -100,7 +112,7 @@ func estimateOf(pp procPair, pairs []pair) *estimate {
 	if e.fit(&all, steepest, basis) {
 		return e
 	}
-	if best, agreeing, drifts := mostAgree(pairs); agreeing > 0 {
+	if best, agreeing, drifts := mostAgree(inTime(pairs)); agreeing > 0 {
 		steep := float64(steepest)
 		if !drifts {
 			steep = 0
@@ -110,6 +122,29 @@ func estimateOf(pp procPair, pairs []pair) *estimate {
 		}
 	}
 	return e
+}
+
+// inTime are the pairs in order of their instants, those of one instant in that of all that they say.
+func inTime(pairs []pair) []*pair {
+	type timed struct {
+		at int64
+		*pair
+	}
+	order := make([]timed, len(pairs))
+	for i := range pairs {
+		order[i] = timed{pairs[i].at(), &pairs[i]}
+	}
+	slices.SortFunc(order, func(x, y timed) int {
+		if x.at != y.at {
+			return cmp.Compare(x.at, y.at)
+		}
+		return comparePairs(*x.pair, *y.pair)
+	})
+	out := make([]*pair, len(order))
+	for i := range order {
+		out[i] = order[i].pair
+	}
+	return out
 }
 
 // startsOf are the pairs without what their ends say.
@@ -172,10 +207,10 @@ func (e *estimate) fit(g *agreement, steep float64, basis Basis) bool {
 //  1. cut time into slices; the slope through their median pairs gives a first drift
 //  2. take it off; the slope through the intervals inside the most pairs of each slice corrects it
 //  3. take both off; the middle of the interval inside the most of all pairs is the line's place
-func mostAgree(pairs []pair) (best *agreement, agreeing int, drifts bool) {
+func mostAgree(pairs []*pair) (best *agreement, agreeing int, drifts bool) {
 	f := fitter{}
-	for i := range pairs {
-		if p := &pairs[i]; p.bounded() {
+	for _, p := range pairs {
+		if p.bounded() {
 			f.pairs = append(f.pairs, p)
 		}
 	}
@@ -194,8 +229,7 @@ func mostAgree(pairs []pair) (best *agreement, agreeing int, drifts bool) {
 		return nil, 0, false
 	}
 	best = &agreement{}
-	for i := range pairs {
-		p := &pairs[i]
+	for _, p := range pairs {
 		if low, high := f.bounds(p, drift); (!p.hasLow || low <= place) && (!p.hasHigh || place <= high) {
 			best.add(p)
 			agreeing++
@@ -282,13 +316,18 @@ func (f *fitter) fullestOf(pairs []*pair, drift float64) (middle float64, most i
 		v     float64
 		opens int // 1, or −1
 	}
-	var ends []end
+	ends := make([]end, 0, 2*len(pairs))
 	for _, p := range pairs {
 		if low, high := f.bounds(p, drift); low <= high {
 			ends = append(ends, end{low, 1}, end{high, -1})
 		}
 	}
-	slices.SortFunc(ends, func(x, y end) int { return cmp.Or(cmp.Compare(x.v, y.v), cmp.Compare(y.opens, x.opens)) })
+	slices.SortFunc(ends, func(x, y end) int {
+		if x.v != y.v {
+			return cmp.Compare(x.v, y.v)
+		}
+		return cmp.Compare(y.opens, x.opens)
+	})
 	n := 0
 	for i, x := range ends {
 		if n += x.opens; n > most { // the next end closes or opens: either way the interval so far is [x, next]

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cbtrace/cbtrace/internal/model"
@@ -37,8 +37,7 @@ type Table struct {
 
 	anchors map[model.ProcID]model.ProcID // of clocks without an epoch (R4.12)
 
-	mu    sync.RWMutex
-	trees map[model.ProcID]map[model.ProcID]hop
+	trees []atomic.Pointer[map[model.ProcID]hop] // by ProcID, those that were asked for
 }
 
 var _ model.Clock = (*Table)(nil)
@@ -55,81 +54,7 @@ type hop struct {
 	total int64
 }
 
-// Finish makes the table of what the survey holds. The survey can go on growing, and makes other tables then.
-func (v *Survey) Finish(opt Options) *Table {
-	v.settleAll()
-	t := &Table{dict: v.dict, opt: opt, procs: make([]*process, len(v.procs)), requests: v.requests, llm: v.llm, leaked: v.notes.leaks(),
-		byPair: map[procPair]*estimate{}, anchors: map[model.ProcID]model.ProcID{}, trees: map[model.ProcID]map[model.ProcID]hop{}}
-	t.start, t.end, t.ranged = v.extent.span()
-	t.stops.procs, t.stops.usual = make([]*stop, len(v.procs)), map[model.StrID]model.Opt{}
-	for stage, s := range v.allSeries() {
-		if s.N() >= enough {
-			t.stops.usual[stage] = model.Some(s.Quantile(990))
-		}
-	}
-	for id, p := range v.procs {
-		if p != nil {
-			facts := *p
-			facts.server = serverSpans{}
-			t.procs[id] = &facts
-			t.stops.procs[id] = stopOf(&p.server)
-		}
-	}
-	t.elect(v.votes)
-	for pp, s := range t.clocks(v) {
-		pairs := slices.DeleteFunc(slices.Clone(s.pairs), func(p pair) bool {
-			x := p.suspect
-			return x != nil && t.stops.ended(x.proc, x.stage, x.end, x.dur, x.request, x.retrieved)
-		})
-		if len(pairs) > 0 {
-			e := estimateOf(pp, pairs)
-			if t.adrift(e.reference) && !t.adrift(e.moved) { // what has no epoch is read on what has one
-				e.moved, e.reference = e.reference, e.moved
-			}
-			t.estimates = append(t.estimates, e)
-			t.byPair[pp], t.byPair[procPair{pp.b, pp.a}] = e, e
-		}
-	}
-	slices.SortFunc(t.estimates, func(x, y *estimate) int {
-		return cmp.Or(t.byName(x.moved, y.moved), t.byName(x.reference, y.reference))
-	})
-	if !opt.NoSkew {
-		t.link()
-		t.anchor()
-	}
-	return t
-}
-
-// settleAll brings the survey into the form that depends on its content alone.
-func (v *Survey) settleAll() {
-	v.prunePairs(maxPairs)
-	v.notes.settle()
-	for _, p := range v.procs {
-		if p != nil {
-			v.settle(&p.server)
-		}
-	}
-}
-
-// allSeries are the series of durations, by name of the stage.
-func (v *Survey) allSeries() map[model.StrID]*model.Series {
-	all := map[model.StrID]*model.Series{}
-	for stage, s := range v.stages {
-		if s != nil {
-			all[model.StrID(stage)] = s
-		}
-	}
-	for stage, s := range v.unknown {
-		all[stage] = s
-	}
-	return all
-}
-
-func (t *Table) byName(x, y model.ProcID) int {
-	return cmp.Compare(t.dict.Proc(x).Name, t.dict.Proc(y).Name)
-}
-
-// link fills steps.
+// link fills steps, and makes room for trees.
 func (t *Table) link() {
 	for _, e := range t.estimates {
 		if !e.known() {
@@ -141,6 +66,7 @@ func (t *Table) link() {
 		t.steps[e.a] = append(t.steps[e.a], step{e.b, e})
 		t.steps[e.b] = append(t.steps[e.b], step{e.a, e})
 	}
+	t.trees = make([]atomic.Pointer[map[model.ProcID]hop], len(t.steps))
 }
 
 func (t *Table) adrift(clock model.ProcID) bool { return model.IsAdrift(t.dict.Proc(clock).Name) }
@@ -205,7 +131,10 @@ func (e *estimate) across(from model.ProcID, at int64) (shift, uncertainty int64
 	// epoch may be decades off, so the first guess is not 0.
 	shift = e.corridor.base
 	for range 4 {
-		shift, uncertainty, _ = e.at(at - shift)
+		before := shift
+		if shift, uncertainty, _ = e.at(at - before); shift == before {
+			break
+		}
 	}
 	return -shift, uncertainty
 }
@@ -213,16 +142,11 @@ func (e *estimate) across(from model.ProcID, at int64) (shift, uncertainty int64
 // tree are the best routes to a process, worked out when first asked for: the sum of the widest uncertainties is the smallest, then the names
 // of the next processes.
 func (t *Table) tree(root model.ProcID) map[model.ProcID]hop {
-	t.mu.RLock()
-	tree := t.trees[root]
-	t.mu.RUnlock()
-	if tree != nil {
-		return tree
+	if tree := t.trees[root].Load(); tree != nil {
+		return *tree
 	}
-	tree = t.growTree(root)
-	t.mu.Lock()
-	t.trees[root] = tree
-	t.mu.Unlock()
+	tree := t.growTree(root)
+	t.trees[root].Store(&tree)
 	return tree
 }
 
@@ -434,51 +358,4 @@ func (t *Table) Disagreeing() []model.ProcID {
 		}
 	}
 	return out
-}
-
-// A Checker counts the pairs of requests that disagree with what a table knows of their clocks. It belongs to one goroutine.
-type Checker struct {
-	table   *Table
-	extract extractor
-}
-
-// Checker returns one for the table.
-func (t *Table) Checker() *Checker { return &Checker{table: t} }
-
-// Disagreeing is how many pairs of a cleaned or linked request contradict the clocks as they were estimated (R5.3), or hold nothing where most
-// of their kind do not (R5.2). The spans a shutdown ended are to be flagged.
-func (c *Checker) Disagreeing(r *model.Request) int {
-	n := 0
-	for _, f := range c.extract.of(r.Spans) {
-		if f.client.Has(model.FlagShutdown) || f.server.Has(model.FlagShutdown) {
-			continue
-		}
-		if e := c.table.between(f.client.Clock, f.server.Clock); e != nil {
-			if p := newPair(f, c.table.clock(f.server.Clock) == e.a); e.contradicts(&p) {
-				n++
-			}
-		}
-	}
-	return n
-}
-
-// contradicts reports whether the estimate breaks a bound of a pair by more than a tick.
-func (e *estimate) contradicts(p *pair) bool {
-	if !e.ends && p.bounded() {
-		return p.low > p.high
-	}
-	if !e.known() {
-		return false
-	}
-	if p.hasLow {
-		if offset, _, _ := e.at(p.lowAt); offset+1 < p.low {
-			return true
-		}
-	}
-	if p.hasHigh {
-		if offset, _, _ := e.at(p.highAt); offset-1 > p.high {
-			return true
-		}
-	}
-	return false
 }
