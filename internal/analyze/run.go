@@ -81,7 +81,7 @@ func Open(ctx context.Context, read Read, opt Options) (c *Capture, err error) {
 	if opt.Sampled {
 		c.Survey = report.SurveySampled
 	}
-	c.store = store.New(d, store.Config{Memory: opt.Memory, TempDir: opt.TempDir, KeyMode: opt.Key, Jobs: opt.jobs()})
+	c.store = store.New(d, store.Config{Memory: opt.Memory, TempDir: opt.TempDir, KeyMode: opt.Key, Jobs: opt.jobs(), Bare: clock.Needs})
 	defer func() {
 		if err != nil {
 			c.Close()
@@ -132,16 +132,21 @@ func (c *Capture) given() (*clock.Survey, error) {
 func (c *Capture) survey(ctx context.Context, whole *clock.Survey) error {
 	if whole == nil {
 		surveys := make([]*clock.Survey, c.opt.jobs())
-		err := c.partitions(ctx, func(worker int) func(*model.Request) error {
+		err := c.eachPartition(ctx, func(worker int) func(context.Context, int) error {
 			var b model.Builder
 			s := clock.NewSurvey(c.Dict)
 			surveys[worker] = s
-			return func(g *model.Request) error {
-				for _, r := range b.Clean(g) {
+			add := func(g *model.Request, whole bool) (enough bool, err error) {
+				parts := b.Clean(g)
+				if b.Repeated() && !whole { // what is a copy follows from attributes (R4.8)
+					return false, nil
+				}
+				for _, r := range parts {
 					s.Add(r)
 				}
-				return nil
+				return true, nil
 			}
+			return func(ctx context.Context, i int) error { return c.store.ReadBare(ctx, i, add) }
 		})
 		if err != nil {
 			return err

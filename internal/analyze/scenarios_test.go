@@ -1,20 +1,24 @@
 package analyze
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/cbtrace/cbtrace/internal/analyze/clock"
 	"github.com/cbtrace/cbtrace/internal/analyze/inspect"
 	"github.com/cbtrace/cbtrace/internal/analyze/report"
 	"github.com/cbtrace/cbtrace/internal/model"
 )
 
 // textual is a Read of sessions written as text: below a line that names a session its spans, `name process start end` with times in ms after the
-// epoch and attributes; indentation makes parents. trace=N is another trace of the session (0), trace=@N one that sessions share; a line is of a profile.
+// epoch and attributes; indentation makes parents. trace=N is another trace of the session (0), trace=@N one that sessions share; a line is of a profile;
+// id=N is the id of a span that comes again.
 func textual(t *testing.T, text string) Read {
 	t.Helper()
 	const epoch = model.Time(1_764_432_000e9)
@@ -62,6 +66,14 @@ func textual(t *testing.T, text string) Read {
 				key, value, _ := strings.Cut(w, "=")
 				if key == "line" {
 					r.Flags, r.StageID, r.Res = model.RecordLine, model.ProfileStage(f[0]).ID(), d.Resource(model.Resource{}, "profile.jsonl")
+					continue
+				}
+				if key == "id" {
+					again, err := strconv.ParseUint(value, 10, 64)
+					if err != nil {
+						t.Fatal(err)
+					}
+					r.ID = model.HexID(again)
 					continue
 				}
 				if key == "trace" {
@@ -305,5 +317,40 @@ func TestContextLeak(t *testing.T) {
 		is(t, c.name, n, c.want)
 		first, _, _ := strings.Cut(c.ids, " ")
 		is(t, c.name+", inspected", strings.Contains(codesOf(inspected(t, capture, first)), "context_leak"), c.want > 0)
+	}
+}
+
+// The survey looks at requests without most attributes, and at all of those in which they decide what is a copy (R4.8): its table is the same.
+func TestSurveyOfBareRequests(t *testing.T) {
+	for name, last := range map[string]string{"a copy": "hit_tokens=5", "two spans of one id": "hit_tokens=6"} {
+		var bare, whole bytes.Buffer
+		c, err := Open(t.Context(), textual(t, `
+s
+ cb.request sched 0 100
+  cb.lookup.rpc sched 10 50
+ cb.lookup server 20 40 trace=1 id=99 hit_tokens=5
+ cb.lookup server 20 40 trace=1 id=99 `+last), Options{SurveyOut: &bare})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		s := clock.NewSurvey(c.Dict)
+		var b model.Builder
+		c.opt.Jobs = 1
+		err = c.partitions(t.Context(), func(int) func(*model.Request) error {
+			return func(g *model.Request) error {
+				for _, r := range b.Clean(g) {
+					s.Add(r)
+				}
+				return nil
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.AddFiles()
+		if err := s.Write(&whole); err != nil || !bytes.Equal(bare.Bytes(), whole.Bytes()) {
+			t.Errorf("%s: %v\n%s\nof whole requests\n%s", name, err, bare.Bytes(), whole.Bytes())
+		}
 	}
 }

@@ -12,6 +12,7 @@ type Builder struct {
 	ids      idIndex
 	indexed  *Request          // whose spans ids holds, nil for none: from Clean to Link
 	repeats  map[*Span][]*Span // by the first span of an id: the others that stayed, in order of their start
+	repeated bool              // an id came twice
 	parts    []*Request
 	spare    []*Request // requests of second executions, reused
 	made     []*Span    // synthetic spans, reused
@@ -59,6 +60,7 @@ func (b *Builder) Clean(g *Request) []*Request {
 		odd = odd || s.Has(FlagUntimed|FlagOpen) || s.RawEnd < s.RawStart || !s.Known()
 	}
 	b.parts = append(b.parts[:0], g)
+	b.repeated = false
 	if again { // only a root of a kind that was there before can begin an execution
 		b.parts = b.executions(g, b.parts)
 	}
@@ -74,6 +76,9 @@ func (b *Builder) Clean(g *Request) []*Request {
 	}
 	return b.parts
 }
+
+// Repeated reports whether spans of what was cleaned last had one id: then their attributes were compared (R4.8).
+func (b *Builder) Repeated() bool { return b.repeated }
 
 // countOdd counts the spans that are untimed, open, negative or outside the vocabulary, and flags what ends before it starts.
 func (r *Request) countOdd() {
@@ -244,6 +249,7 @@ func (b *Builder) unique(r *Request) {
 		n++
 	}
 	kept := r.Spans[:n]
+	b.repeated = b.repeated || n < len(r.Spans)
 	for _, s := range r.Spans[n:] {
 		old := b.ids.add(s)
 		if old == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"unsafe"
 
 	"github.com/cbtrace/cbtrace/internal/model"
@@ -15,12 +16,16 @@ type decoder struct {
 	limits
 	forms  []*form // of shapes: of shape n at 2n-2, or 2n-1 where a scoped name counts (R4.22); nil until asked for
 	own    form    // of the record that spells its shape out
+	bare   func(model.AttrKey) bool
+	skip   bool // leave attributes out, unless one of them is in bare
 	texts  textBlocks
 	common map[string]string // texts that repeat
 	moment bool              // the last record was a recorded moment
 }
 
-func newDecoder(d *model.Dict) decoder { return decoder{dict: d, common: map[string]string{}} }
+func newDecoder(s *Store) decoder {
+	return decoder{dict: s.dict, bare: s.bare, common: map[string]string{}}
+}
 
 // A form is a shape as spans have it.
 type form struct {
@@ -29,6 +34,7 @@ type form struct {
 	moment  bool     // a recorded moment
 	instant bool     // it ends where it begins, whatever was written
 	texts   []string // by attribute: the text that was there last
+	bare    bool     // none of its attributes is one that ReadBare keeps
 }
 
 // form is that of a shape.
@@ -66,6 +72,7 @@ func (d *decoder) make(f *form, sh *shape, scoped bool) {
 	if d.ress > 0 {
 		f.span.Proc = d.dict.Res(sh.res).Proc
 	}
+	f.bare = d.bare == nil || !slices.ContainsFunc(sh.attributes, func(h attrHead) bool { return d.bare(h.key()) })
 	d.classify(f, sh.forms&shapeStart != 0, sh.forms&shapeEnd != 0)
 }
 
@@ -135,6 +142,10 @@ func (d *decoder) content(s *model.Span, e *entry, id string, meta byte, c curso
 	s.Sources = sources[:1]
 	from := &s.Sources[0]
 	from.File, from.Pos, from.Joined = e.file, rec.pos, model.Join(meta&metaJoinMask)
+	if d.skip && f.bare {
+		s.Attrs = attrs
+		return nil
+	}
 	slot := int(meta >> metaSlotShift)
 	n := len(rec.attributes) + min(slot, 1)
 	if n > cap(attrs) {
@@ -235,7 +246,7 @@ func (s *Store) ReadProcess(ctx context.Context, fn func(*model.Span) error) err
 		return ErrClosed
 	}
 	sc := s.newScanner()
-	d := newDecoder(s.dict)
+	d := newDecoder(s)
 	d.look(s)
 	var span model.Span
 	return s.eachChunk(ctx, s.processStream(), func(_ int, c *chunk) error {

@@ -48,7 +48,7 @@ const dropped = math.MaxUint32
 // Reader returns a reader for one goroutine; Read uses one of a pool.
 func (s *Store) Reader() *Reader { return s.newReader() }
 
-func (s *Store) newReader() *Reader { return &Reader{s: s, decoder: newDecoder(s.dict)} }
+func (s *Store) newReader() *Reader { return &Reader{s: s, decoder: newDecoder(s)} }
 
 // Read calls fn for every request of partition i, in order of the hash of its id. The spans of a request are in order of (untimed last, raw start, id,
 // trace, content): the same records give the same request, whatever the order in which they came. The request and its spans are good inside fn only.
@@ -59,8 +59,42 @@ func (s *Store) Read(ctx context.Context, i int, fn func(*model.Request) error) 
 	return r.Read(ctx, i, fn)
 }
 
+// ReadBare is Read of requests without the attributes of their spans, but for spans that have one of those that Config.Bare names, for whoever needs no
+// others. What a request with profile lines is takes all of its attributes: it comes whole. Another one comes a second time, whole, where fn says of it that
+// this was not enough.
+func (s *Store) ReadBare(ctx context.Context, i int, fn func(r *model.Request, whole bool) (enough bool, err error)) error {
+	r := s.readers.Get().(*Reader)
+	defer s.readers.Put(r)
+	return r.each(ctx, i, func(g *group, key hash) error {
+		for _, r.decoder.skip = range [...]bool{true, false} {
+			if err := r.fill(g, key); err != nil || len(r.spans) == 0 {
+				return err
+			}
+			whole := !r.decoder.skip
+			if !whole && slices.ContainsFunc(r.spans, func(s *model.Span) bool { return s.Line }) {
+				continue
+			}
+			if enough, err := fn(&r.request, whole); err != nil || enough || whole {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // Read is Store.Read with the memory of this reader.
 func (r *Reader) Read(ctx context.Context, i int, fn func(*model.Request) error) error {
+	r.decoder.skip = false
+	return r.each(ctx, i, func(g *group, key hash) error {
+		if err := r.fill(g, key); err != nil || len(r.spans) == 0 {
+			return err
+		}
+		return fn(&r.request)
+	})
+}
+
+// each calls fn for the groups of partition i.
+func (r *Reader) each(ctx context.Context, i int, fn func(g *group, key hash) error) error {
 	if i < 0 || i >= r.s.partitions {
 		return fmt.Errorf("partition %d of %d", i, r.s.partitions)
 	}
@@ -80,13 +114,7 @@ func (r *Reader) Read(ctx context.Context, i int, fn func(*model.Request) error)
 		if r.groups[g].n == 0 {
 			continue
 		}
-		if err := r.fill(&r.groups[g], r.keys.keys[g]); err != nil {
-			return err
-		}
-		if len(r.spans) == 0 {
-			continue
-		}
-		if err := fn(&r.request); err != nil {
+		if err := fn(&r.groups[g], r.keys.keys[g]); err != nil {
 			return err
 		}
 		r.shrink()

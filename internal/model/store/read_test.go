@@ -312,3 +312,40 @@ func TestOrderOfCalls(t *testing.T) {
 		t.Errorf("add after close: %v", err)
 	}
 }
+
+// ReadBare leaves attributes out but for spans that have one of those that are asked for; a request with lines comes whole, another one again on demand.
+func TestReadBare(t *testing.T) {
+	c := newCapture()
+	b := c.batch(t, `
+a A - cb.request 10 100 session_id=one model=m hit_tokens=5
+a B A cb.schedule 11 20 session_id=one n_polls=3
+b A - cb.request 10 100 session_id=two hit_tokens=5
+b B A cb.schedule 11 20 session_id=two hit_tokens=7
+c A - cb.request 10 100 session_id=three hit_tokens=5
+- - - sched.gnnmt 12 20 request_id=three line`)
+	s := New(c.dict, Config{TempDir: t.TempDir(), Bare: func(k model.AttrKey) bool { return k == model.AttrModel }})
+	defer s.Close()
+	fill(t, s, []*model.Batch{b})
+	if _, err := s.Identify(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for i := range s.Partitions() {
+		err := s.ReadBare(context.Background(), i, func(r *model.Request, whole bool) (bool, error) {
+			text := fmt.Sprint(r.ID, " ", whole)
+			for _, span := range r.Spans {
+				text += fmt.Sprint(" ", span.RawStart, " ", len(span.Attrs))
+			}
+			got = append(got, text)
+			return r.ID != "two", nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	slices.Sort(got)
+	want := []string{"one false 10 3 11 0", "three true 10 2 12 1", "two false 10 0 11 0", "two true 10 2 11 2"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -12,11 +12,12 @@ import (
 
 // Config says how a store works. The zero value is a good one.
 type Config struct {
-	Memory     int64   // bytes that a run may take, 0: 1 GiB; records take half of it before partitions go to disk
-	TempDir    string  // where the folder for them is made; "": the system's
-	Partitions int     // 0: picked by Memory
-	KeyMode    KeyMode // R4.4
-	Jobs       int     // goroutines of Identify; 0: one per processor
+	Memory     int64                    // bytes that a run may take, 0: 1 GiB; records take half of it before partitions go to disk
+	TempDir    string                   // where the folder for them is made; "": the system's
+	Partitions int                      // 0: picked by Memory
+	KeyMode    KeyMode                  // R4.4
+	Jobs       int                      // goroutines of Identify; 0: one per processor
+	Bare       func(model.AttrKey) bool // what ReadBare keeps; nil: nothing
 }
 
 // What a store picks.
@@ -47,6 +48,7 @@ type Store struct {
 	closed   atomic.Bool
 	readers  sync.Pool
 	shapes   shapes
+	bare     func(model.AttrKey) bool
 
 	mu         sync.Mutex
 	writers    int
@@ -84,7 +86,7 @@ func New(d *model.Dict, cfg Config) *Store {
 	if cfg.Jobs <= 0 {
 		cfg.Jobs = runtime.GOMAXPROCS(0)
 	}
-	s := &Store{dict: d, mode: cfg.KeyMode, partitions: cfg.Partitions, limit: cfg.Memory / 2, tempDir: cfg.TempDir, jobs: cfg.Jobs, streams: make([]stream, 2*cfg.Partitions+1)}
+	s := &Store{dict: d, mode: cfg.KeyMode, partitions: cfg.Partitions, limit: cfg.Memory / 2, tempDir: cfg.TempDir, jobs: cfg.Jobs, bare: cfg.Bare, streams: make([]stream, 2*cfg.Partitions+1)}
 	// Open chunks of a few writers together stay below a quarter of the memory.
 	s.chunkSize = int(min(max(cfg.Memory/int64(16*len(s.streams)), minChunk), maxChunk))
 	s.spill.free = freeSpace
