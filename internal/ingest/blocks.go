@@ -192,7 +192,7 @@ func (c *jsonCutter) search(buf []byte) (b block, done bool, err error) {
 // lastStart is where the last value begins that stands on a line of its own behind another one; 0 when there is none.
 func lastStart(buf []byte) int {
 	for end := len(buf); ; {
-		nl := bytes.LastIndexByte(buf[:end], '\n')
+		nl := lastNewline(buf[:end])
 		if nl < 0 {
 			return 0
 		}
@@ -209,6 +209,15 @@ func lastStart(buf []byte) int {
 			return nl + 1
 		}
 	}
+}
+
+// lastNewline is bytes.LastIndexByte for a newline: lines are long, so stretches without one are passed over at once.
+func lastNewline(b []byte) int {
+	const stretch = 1 << 10
+	for len(b) > stretch && bytes.IndexByte(b[len(b)-stretch:], '\n') < 0 {
+		b = b[:len(b)-stretch]
+	}
+	return bytes.LastIndexByte(b, '\n')
 }
 
 // A list is an array in a value whose elements can be decoded apart.

@@ -216,3 +216,20 @@ func TestMessageCutter(t *testing.T) {
 		})
 	}
 }
+
+func TestLastNewline(t *testing.T) {
+	for _, size := range []int{0, 1, 1023, 1024, 1025, 2048, 5000} {
+		b := bytes.Repeat([]byte("x"), size)
+		if n := lastNewline(b); n != -1 {
+			t.Errorf("%d bytes without one: %d", size, n)
+		}
+		for _, at := range []int{0, 1, size - 1025, size - 1024, size - 1023, size / 2, size - 1} {
+			if at >= 0 && at < size {
+				b[at] = '\n'
+				if n := lastNewline(b); n != bytes.LastIndexByte(b, '\n') {
+					t.Errorf("%d bytes, the last one at %d: %d", size, at, n)
+				}
+			}
+		}
+	}
+}
