@@ -1,10 +1,8 @@
 package jaeger
 
 import (
-	"encoding/binary"
-	"math/bits"
-
 	"github.com/cbtrace/cbtrace/internal/ingest/decode"
+	"github.com/cbtrace/cbtrace/internal/ingest/jsonscan"
 	"github.com/cbtrace/cbtrace/internal/model"
 )
 
@@ -18,7 +16,7 @@ func (d *Decoder) fastTag(r *model.Record) bool {
 	if !ok {
 		return false
 	}
-	end := plainEnd(p, i)
+	end := jsonscan.PlainEnd(p, i)
 	if end < 0 {
 		return false
 	}
@@ -49,7 +47,7 @@ func (d *Decoder) fastTag(r *model.Record) bool {
 	from := i
 	switch c := p[i]; {
 	case c == '"':
-		if end = plainEnd(p, i+1); end < 0 {
+		if end = jsonscan.PlainEnd(p, i+1); end < 0 {
 			return false
 		}
 		if i, ok = after(p, end, `"}`); !ok {
@@ -94,7 +92,7 @@ func (d *Decoder) fastReference() bool {
 		}
 		ref.follows = true
 	}
-	end := plainEnd(p, i)
+	end := jsonscan.PlainEnd(p, i)
 	if end != i+32 {
 		return false
 	}
@@ -102,7 +100,7 @@ func (d *Decoder) fastReference() bool {
 	if i, ok = after(p, end, `","spanID":"`); !ok {
 		return false
 	}
-	if end = plainEnd(p, i); end != i+16 {
+	if end = jsonscan.PlainEnd(p, i); end != i+16 {
 		return false
 	}
 	ref.trace, ref.id = decode.TraceID(d.b.Names, trace), decode.SpanID(d.b.Names, p[i:end])
@@ -120,29 +118,4 @@ func after(p []byte, i int, text string) (next int, ok bool) {
 		return i, false
 	}
 	return next, true
-}
-
-// plainEnd is where the string that begins at i ends, -1 when anything in it needs more than copying: an escape, a control character, a byte
-// outside ASCII.
-func plainEnd(p []byte, i int) int {
-	const ones, highs = 0x0101010101010101, 0x8080808080808080
-	for ; i+8 <= len(p); i += 8 {
-		w := binary.LittleEndian.Uint64(p[i:])
-		q, e := w^ones*'"', w^ones*'\\'
-		if stop := ((q-ones)&^q | (e-ones)&^e | (w-ones*' ')&^w | w) & highs; stop != 0 {
-			if i += bits.TrailingZeros64(stop) >> 3; p[i] == '"' {
-				return i
-			}
-			return -1
-		}
-	}
-	for ; i < len(p); i++ {
-		switch c := p[i]; {
-		case c == '"':
-			return i
-		case c == '\\' || c < ' ' || c >= 0x80:
-			return -1
-		}
-	}
-	return -1
 }

@@ -38,18 +38,9 @@ func (s *Scanner) Exact(p string) bool {
 	return true
 }
 
-// ExactBytes is Exact for bytes.
-func (s *Scanner) ExactBytes(p []byte) bool {
-	end := s.pos + len(p)
-	if end > len(s.b) || string(s.b[s.pos:end]) != string(p) {
-		return false
-	}
-	s.pos, s.first = end, false
-	return true
-}
-
-// Since is what was read since m.
-func (s *Scanner) Since(m Mark) []byte { return s.b[m.pos:s.pos] }
+// Pass moves to pos, over text without newlines that the caller has read himself and in which deeper containers more were opened than closed. What is next stands
+// behind a member or element.
+func (s *Scanner) Pass(pos, deeper int) { s.pos, s.depth, s.first = pos, s.depth+deeper, false }
 
 // Byte is the next byte, white space too; 0 at the end.
 func (s *Scanner) Byte() byte {
@@ -61,21 +52,36 @@ func (s *Scanner) Byte() byte {
 
 // Plain reads what is left of a string whose quote was passed, and its closing quote: ASCII without escapes.
 func (s *Scanner) Plain() (text []byte, ok bool) {
-	b, i := s.b, s.pos
-	for i+8 <= len(b) {
+	end := PlainEnd(s.b, s.pos)
+	if end < 0 {
+		return nil, false
+	}
+	text = s.b[s.pos:end]
+	s.pos = end + 1
+	return text, true
+}
+
+// PlainEnd is where the closing quote stands of a string that begins at b[i], behind its quote; -1 where anything in it needs more than copying: an escape, a
+// control character, a byte outside ASCII.
+func PlainEnd(b []byte, i int) int {
+	for ; i+8 <= len(b); i += 8 {
 		w := binary.LittleEndian.Uint64(b[i:])
 		if m := stops(w) | w&highs; m != 0 {
-			i += bits.TrailingZeros64(m) >> 3
-			if b[i] != '"' {
-				return nil, false
+			if i += bits.TrailingZeros64(m) >> 3; b[i] != '"' {
+				return -1
 			}
-			text = b[s.pos:i]
-			s.pos = i + 1
-			return text, true
+			return i
 		}
-		i += 8
 	}
-	return nil, false
+	for ; i < len(b); i++ {
+		switch c := b[i]; {
+		case c == '"':
+			return i
+		case c == '\\' || c < ' ' || c >= 0x80:
+			return -1
+		}
+	}
+	return -1
 }
 
 // Hex reads 16 hex digits.
@@ -83,13 +89,18 @@ func (s *Scanner) Hex() (n uint64, ok bool) {
 	if len(s.b)-s.pos < 16 {
 		return 0, false
 	}
-	high, ok1 := hex8(binary.LittleEndian.Uint64(s.b[s.pos:]))
-	low, ok2 := hex8(binary.LittleEndian.Uint64(s.b[s.pos+8:]))
-	if !ok1 || !ok2 {
+	if n, ok = Hex16(s.b[s.pos:]); !ok {
 		return 0, false
 	}
 	s.pos += 16
-	return uint64(high)<<32 | uint64(low), true
+	return n, true
+}
+
+// Hex16 is the number that b, of at least 16 bytes, begins with in 16 hex digits.
+func Hex16(b []byte) (n uint64, ok bool) {
+	high, ok1 := hex8(binary.LittleEndian.Uint64(b))
+	low, ok2 := hex8(binary.LittleEndian.Uint64(b[8:]))
+	return uint64(high)<<32 | uint64(low), ok1 && ok2
 }
 
 // hex8 reads 8 hex digits, the first in the lowest byte of w. All bytes are worked on at once: a digit is its low four bits, a letter nine
@@ -130,6 +141,14 @@ func (s *Scanner) Digits() (n uint64, ok bool) {
 	return n, true
 }
 
+// Digits19 is the number that b, of at least 24 bytes, begins with in 19 decimal digits, as instants in ns are written.
+func Digits19(b []byte) (n uint64, ok bool) {
+	high, ok1 := digits8(binary.LittleEndian.Uint64(b))
+	middle, ok2 := digits8(binary.LittleEndian.Uint64(b[8:]))
+	low, count := LeadingDigits(binary.LittleEndian.Uint64(b[16:]))
+	return high*100_000_000_000 + middle*1000 + low, ok1 && ok2 && count == 3
+}
+
 // digits8 reads 8 decimal digits, the first in the lowest byte of w: pairs, then fours, then all eight are put together.
 func digits8(w uint64) (n uint64, ok bool) {
 	v := w - ones*'0'
@@ -140,10 +159,6 @@ func digits8(w uint64) (n uint64, ok bool) {
 	const mask = 0x000000ff000000ff
 	return ((v&mask)*(100+1_000_000<<32) + (v>>16&mask)*(1+10_000<<32)) >> 32, true
 }
-
-// Stops has the high bit of each byte of w set that is not plain in a string: its quote, an escape, a control character, a byte outside ASCII. Bits above
-// the lowest one that is right may be wrong.
-func Stops(w uint64) uint64 { return stops(w) | w&highs }
 
 // LeadingDigits are the decimal digits in the lowest bytes of w, up to the first byte that is none, as a number, and how many they are.
 func LeadingDigits(w uint64) (n uint64, count int) {

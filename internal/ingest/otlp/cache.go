@@ -14,8 +14,8 @@ type caches struct {
 	keepAll bool
 	names   decode.Words[model.StrID]
 	keys    decode.Words[model.AttrKey] // outside the table
-	rows    [64]row
 	scopes  [4]known[model.StrID]
+	spellings
 	resources
 }
 

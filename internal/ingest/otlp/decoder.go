@@ -30,6 +30,7 @@ type Decoder struct {
 	late    string // a time of it that does not fit
 	text    []byte // text of a value under construction
 	answer  answer
+	general bool // for tests: no span is read by its spelling
 }
 
 // An answer is what the top level of a value said.
@@ -47,6 +48,7 @@ func (d *Decoder) Decode(blk decode.Block, b *model.Batch, rep *decode.Report) (
 	d.blk, d.b, d.rep = &blk, b, rep
 	defer func() { d.blk, d.b, d.rep = nil, nil, nil }()
 	d.caches.bind(b, blk.Family)
+	d.spellings.begin()
 	s := &d.s
 	s.Reset(blk.Data)
 	for s.More() {
@@ -224,6 +226,7 @@ func (d *Decoder) list() {
 		d.resourceSpans()
 		if s.Err() != nil {
 			d.b.Records, d.b.Attrs, d.b.Text = d.b.Records[:records], d.b.Attrs[:attrs], d.b.Text[:text]
+			d.spellings.forgetValues()
 			return
 		}
 		d.rep.Spans += int64(len(d.b.Records) - records)

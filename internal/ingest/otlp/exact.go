@@ -1,31 +1,105 @@
 package otlp
 
 import (
+	"encoding/binary"
 	"math"
+	"math/bits"
 
+	"github.com/cbtrace/cbtrace/internal/ingest/jsonscan"
 	"github.com/cbtrace/cbtrace/internal/model"
 )
 
-// exact reads the members of a span from its beginning on for as long as they stand as the collector and most SDKs write them: this order,
-// no white space, hex ids, times as text. Whatever differs is left to span, which reads the rest of the members, or all of them.
-func (d *Decoder) exact(r *model.Record) {
+// exact reads the members of a span from its beginning on for as long as they stand as the collector and most SDKs write them: this order, no white space,
+// hex ids, times as text. It reports whether that was the whole span; otherwise the members that are left, perhaps all of them, are the caller's.
+func (d *Decoder) exact(r *model.Record) (whole bool) {
+	n, at := d.usualStart(r)
+	if at == 0 {
+		if n, at = d.start(r); at == 0 {
+			return false
+		}
+	}
+	return d.members(n, at)
+}
+
+// What a span begins with, and where what follows stands.
+const (
+	traceAt  = len(`"traceId":"`)
+	spanAt   = traceAt + 32 + len(`","spanId":"`)
+	parentAt = spanAt + 16 + len(`","parentSpanId":"`)
+	endAt    = 19 + len(`","endTimeUnixNano":"`) // from the digits of the start on
+	idsSize  = parentAt + 16
+	window   = 40 // bytes behind the ids by which the spelling is found
+)
+
+// usualStart reads a span up to its end time where what stands between is known. It returns the spelling that it found, and where the closing quote of the
+// end time is; 0: nothing was read.
+func (d *Decoder) usualStart(r *model.Record) (n spellingID, at int) {
+	b, l := d.blk.Data, &d.spellings
+	at = d.s.Pos()
+	if len(b)-at < idsSize+window {
+		return 0, 0
+	}
+	p := b[at : at+idsSize]
+	if string(p[:traceAt]) != `"traceId":"` || string(p[traceAt+32:spanAt]) != `","spanId":"` {
+		return 0, 0
+	}
+	high, ok1 := jsonscan.Hex16(p[traceAt:])
+	low, ok2 := jsonscan.Hex16(p[traceAt+16:])
+	id, ok3 := jsonscan.Hex16(p[spanAt:])
+	parent, ok4 := uint64(0), true
+	if string(p[spanAt+16:parentAt]) == `","parentSpanId":"` {
+		parent, ok4 = jsonscan.Hex16(p[parentAt:])
+		at += idsSize
+	} else {
+		at += spanAt + 16
+	}
+	if !ok1 || !ok2 || !ok3 || !ok4 || len(b)-at < window {
+		return 0, 0
+	}
+	n = l.starts[startSlot(b[at:])]
+	s := &l.list[n]
+	if at += len(s.text); n == 0 || len(b)-at < endAt+24 || string(b[at-len(s.text):at]) != s.text {
+		return 0, 0
+	}
+	p = b[at : at+endAt+24]
+	start, ok1 := jsonscan.Digits19(p)
+	end, ok2 := jsonscan.Digits19(p[endAt:])
+	if !ok1 || !ok2 || start-1 >= math.MaxInt64 || end-1 >= math.MaxInt64 || string(p[19:endAt]) != `","endTimeUnixNano":"` || p[endAt+19] != '"' {
+		return 0, 0
+	}
+	r.Trace, r.ID, r.Parent = model.TraceID{Hi: high, Lo: low}, model.HexID(id), model.HexID(parent)
+	r.Name, r.Kind, r.Start, r.End = s.name, s.kind, model.Time(start), model.Time(end)
+	return n, at + endAt + 19
+}
+
+// startSlot hashes what follows the ids of a span, of which there are window bytes: `","flags":256,"name":"cb.lookup","kind":1`.
+func startSlot(b []byte) uint64 {
+	_ = b[window-1]
+	h := (binary.LittleEndian.Uint64(b[8:])^bits.RotateLeft64(binary.LittleEndian.Uint64(b[16:]), 21))*0x9e3779b97f4a7c15 +
+		(binary.LittleEndian.Uint64(b[24:])^bits.RotateLeft64(binary.LittleEndian.Uint64(b[32:]), 21))*0xbf58476d1ce4e5b9
+	return (h ^ h>>29) * 0x9e3779b97f4a7c15 >> (64 - startBits)
+}
+
+// start is usualStart for a span whose spelling is new; it learns it. at is 0 where something is missing or spelled otherwise: what was read is in r.
+func (d *Decoder) start(r *model.Record) (n spellingID, at int) {
 	s := &d.s
 	m := s.Mark()
-	if s.Exact(`"traceId":"`) {
-		high, ok1 := s.Hex()
-		low, ok2 := s.Hex()
-		if !ok1 || !ok2 || !s.Exact(`"`) {
-			s.Return(m)
-			return
-		}
-		r.Trace = model.TraceID{Hi: high, Lo: low}
+	if !s.Exact(`"traceId":"`) {
+		return 0, 0
 	}
+	high, ok1 := s.Hex()
+	low, ok2 := s.Hex()
+	if !ok1 || !ok2 || !s.Exact(`"`) {
+		s.Return(m)
+		return 0, 0
+	}
+	r.Trace = model.TraceID{Hi: high, Lo: low}
 	m = s.Mark()
 	if s.Exact(`,"spanId":"`) {
 		id, ok := s.Hex()
 		if !ok || !s.Exact(`"`) {
 			s.Return(m)
-			return
+			return 0, 0
 		}
 		r.ID = model.HexID(id)
 	}
@@ -34,15 +108,16 @@ func (d *Decoder) exact(r *model.Record) {
 		id, _ := s.Hex()
 		if !s.Exact(`"`) { // "" is no parent
 			s.Return(m)
-			return
+			return 0, 0
 		}
 		r.Parent = model.HexID(id)
 	}
+	from := s.Pos() - 1
 	m = s.Mark()
 	if s.Exact(`,"flags":`) {
 		if _, ok := s.Digits(); !ok || s.Byte() != ',' {
 			s.Return(m)
-			return
+			return 0, 0
 		}
 	}
 	m = s.Mark()
@@ -50,7 +125,7 @@ func (d *Decoder) exact(r *model.Record) {
 		name, ok := s.Plain()
 		if !ok {
 			s.Return(m)
-			return
+			return 0, 0
 		}
 		r.Name = d.name(name)
 	}
@@ -59,27 +134,24 @@ func (d *Decoder) exact(r *model.Record) {
 		n, ok := s.Digits()
 		if !ok || s.Byte() != ',' {
 			s.Return(m)
-			return
+			return 0, 0
 		}
 		if n <= uint64(model.KindConsumer) {
 			r.Kind = model.SpanKind(n)
 		}
 	}
+	to := s.Pos() + len(`,"startTimeUnixNano":"`)
 	if r.Start = d.exactTime(`,"startTimeUnixNano":"`); r.Start == 0 {
-		return
+		return 0, 0
 	}
 	if r.End = d.exactTime(`,"endTimeUnixNano":"`); r.End == 0 {
-		return
+		return 0, 0
 	}
-	if s.Exact(`,"attributes":`) && s.Array() {
-		row := &d.rows[r.Name%model.StrID(len(d.rows))]
-		for n := 0; s.Elem(); n++ {
-			if n >= len(row) || !d.predicted(&row[n]) {
-				d.attribute()
-			}
-		}
+	l, b := &d.spellings, d.blk.Data
+	if n = l.learn(0, b[from:to], spelling{role: roleStart, name: r.Name, kind: r.Kind}); n != 0 && len(b)-from >= window {
+		l.starts[startSlot(b[from:])] = n
 	}
-	s.Exact(`,"status":{}`)
+	return n, s.Pos() - 1
 }
 
 // exactTime reads a time as text; 0: there is none, or it is not spelled so.
@@ -93,94 +165,4 @@ func (d *Decoder) exactTime(key string) model.Time {
 		s.Return(m)
 	}
 	return 0
-}
-
-// A prediction is how an attribute begins: spans of one name have the same keys in the same order, nearly always.
-type prediction struct {
-	lead []byte // {"key":"request_id","value":{"stringValue":"
-	key  model.AttrKey
-	kind byte // the first letter of the type of the value
-}
-
-// A row predicts the attributes of spans whose names share it.
-type row [24]prediction
-
-// predicted reads a KeyValue as the collector writes it, and reports whether it was one; otherwise nothing was read.
-// One that begins as p says needs no look at its key; where it begins otherwise, p learns.
-func (d *Decoder) predicted(p *prediction) bool {
-	s := &d.s
-	m := s.Mark()
-	if len(p.lead) == 0 || !s.ExactBytes(p.lead) {
-		if !s.Exact(`{"key":"`) {
-			return false
-		}
-		key, ok := s.Plain()
-		if !ok || !s.Exact(`,"value":{"`) {
-			s.Return(m)
-			return false
-		}
-		switch p.kind = s.Byte(); p.kind {
-		case 's':
-			ok = s.Exact(`stringValue":"`)
-		case 'i':
-			ok = s.Exact(`intValue":"`)
-		case 'd':
-			ok = s.Exact(`doubleValue":`)
-		case 'b':
-			ok = s.Exact(`boolValue":`)
-		default:
-			ok = false
-		}
-		p.key, p.lead = d.key(key), append(p.lead[:0], s.Since(m)...)
-		if !ok {
-			p.lead = p.lead[:0]
-			s.Return(m)
-			return false
-		}
-	}
-	if !d.exactValue(p.key, p.kind) {
-		s.Return(m)
-		return false
-	}
-	return true
-}
-
-// exactValue reads what is left of an AnyValue and its KeyValue, and adds it as k.
-func (d *Decoder) exactValue(k model.AttrKey, kind byte) bool {
-	s := &d.s
-	switch kind {
-	case 's':
-		text, ok := s.Plain()
-		if !ok || !s.Exact(`}}`) {
-			return false
-		}
-		if k != model.AttrNone {
-			d.b.AddText(k, text)
-		}
-	case 'i':
-		n, ok := s.Digits()
-		if !ok || n > math.MaxInt64 || !s.Exact(`"}}`) {
-			return false
-		}
-		d.b.AddInt(k, int64(n))
-	case 'd':
-		if s.Byte() == '"' {
-			return false
-		}
-		f, err := s.Float()
-		if err != nil || !s.Exact(`}}`) {
-			return false
-		}
-		d.b.AddFloat(k, f)
-	default:
-		switch {
-		case s.Exact(`true}}`):
-			d.b.AddBool(k, true)
-		case s.Exact(`false}}`):
-			d.b.AddBool(k, false)
-		default:
-			return false
-		}
-	}
-	return true
 }

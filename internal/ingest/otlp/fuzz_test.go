@@ -181,6 +181,7 @@ func FuzzOTLPJSON(f *testing.F) {
 		if int64(len(got)) != rep.Spans || rep.Spans < 0 || rep.Skipped > rep.ErrorCount {
 			t.Fatalf("%d records, %d spans, %d skipped, %d errors", len(got), rep.Spans, rep.Skipped, rep.ErrorCount)
 		}
+		alike(t, reading(new(Decoder), true), reading(&Decoder{general: true}, true), data)
 		want, err := slowDecode(data)
 		if err != nil || len(want) == 0 || !comparable(data) {
 			return

@@ -29,7 +29,10 @@ func (d *Decoder) span() {
 	r := d.b.Begin()
 	r.File, r.Pos, r.Res, r.Scope = d.blk.File, d.line(line), d.res, d.scope
 	d.problem, d.late = nil, ""
-	d.exact(r)
+	if !d.general && d.exact(r) {
+		d.b.End()
+		return
+	}
 	for key, ok := s.Key(); ok; key, ok = s.Key() {
 		switch string(key) {
 		case "traceId", "trace_id":
@@ -66,6 +69,7 @@ func (d *Decoder) span() {
 	}
 	if d.problem != nil {
 		d.b.Drop()
+		d.spellings.forgetValues()
 		d.rep.Skip(d.line(line), d.offset(pos), fmt.Errorf("span: %w", d.problem))
 		return
 	}

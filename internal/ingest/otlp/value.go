@@ -21,11 +21,14 @@ func (d *Decoder) attributes() {
 
 // attribute reads a KeyValue. A value that stands before its key is read again when the key is known.
 func (d *Decoder) attribute() {
-	s := &d.s
-	if !s.Object() {
-		return
+	if d.s.Object() {
+		d.keyAndValue(model.AttrNone, false)
 	}
-	k, known := model.AttrNone, false
+}
+
+// keyAndValue reads the members of a KeyValue, or what is left of them when its key is known.
+func (d *Decoder) keyAndValue(k model.AttrKey, known bool) {
+	s := &d.s
 	var value []byte
 	for key, ok := s.Key(); ok; key, ok = s.Key() {
 		switch {
@@ -55,9 +58,13 @@ func (d *Decoder) attribute() {
 
 // anyValue adds the attribute k with the AnyValue that follows. An empty one and null are no value.
 func (d *Decoder) anyValue(s *jsonscan.Scanner, k model.AttrKey) {
-	if !s.Object() {
-		return
+	if s.Object() {
+		d.fields(s, k)
 	}
+}
+
+// fields adds the attribute k with the members of an AnyValue, or what is left of them.
+func (d *Decoder) fields(s *jsonscan.Scanner, k model.AttrKey) {
 	for key, ok := s.Key(); ok; key, ok = s.Key() {
 		switch string(key) {
 		case "stringValue", "string_value", "bytesValue", "bytes_value":

@@ -2,7 +2,6 @@ package profile
 
 import (
 	"encoding/binary"
-	"math/bits"
 
 	"github.com/cbtrace/cbtrace/internal/ingest/jsonscan"
 	"github.com/cbtrace/cbtrace/internal/model"
@@ -82,7 +81,7 @@ func (d *Decoder) value(p *spot, b []byte, i int) int {
 	case '-':
 		return d.number(p, b, i)
 	case '"':
-		end := quoted(b, i+1)
+		end := jsonscan.PlainEnd(b, i+1)
 		if end < 0 {
 			return -1
 		}
@@ -118,7 +117,7 @@ func (d *Decoder) quickID(p *spot, b []byte, i int) int {
 			return i + n
 		}
 	} else {
-		end := quoted(b, i+1)
+		end := jsonscan.PlainEnd(b, i+1)
 		if end < 0 {
 			return -1
 		}
@@ -149,7 +148,7 @@ func (d *Decoder) quickName(p *spot, b []byte, i int) int {
 			return end
 		}
 	}
-	end := quoted(b, i+1)
+	end := jsonscan.PlainEnd(b, i+1)
 	if end <= i+1 {
 		return -1
 	}
@@ -159,19 +158,6 @@ func (d *Decoder) quickName(p *spot, b []byte, i int) int {
 		p.names = append(p.names, knownText{text: patternOf(b[i : end+1]), known: d.line.known})
 	}
 	return end + 1
-}
-
-// quoted is where the closing quote stands of a text that begins at b[i], -1 where the text is not plain.
-func quoted(b []byte, i int) int {
-	for ; i+8 <= len(b); i += 8 {
-		if m := jsonscan.Stops(binary.LittleEndian.Uint64(b[i:])); m != 0 {
-			if i += bits.TrailingZeros64(m) >> 3; b[i] != '"' {
-				return -1
-			}
-			return i
-		}
-	}
-	return -1
 }
 
 // number reads a number whose digits fit into a decimal; see value.
