@@ -26,7 +26,15 @@ type analyzer struct {
 	detector finding.Detector
 	row      model.Row
 	stageAt  []int32 // 1 + index into row.Stages, by slotOf
+	covers   []cover // of row.Stages
 	pieces   []piece
+
+	unrelated func(model.TraceID) bool // nil where no trace is marked
+	flagged   model.Flags              // of any span
+	lmcache   bool                     // a span is of a scope lmcache*
+	server    *model.Span              // the first that a server wrote
+	joined    joinCounts               // what row.Joins holds, of spans joined to joinedTo
+	joinedTo  kind
 
 	req   *model.Request
 	split *split.Split
@@ -47,8 +55,18 @@ type piece struct {
 	start, end model.Time
 }
 
+// A cover is how far the time that spans of a stage cover is added up: to end, from spans in order up to the one that starts at start.
+type cover struct {
+	start, end model.Time
+	some       bool
+}
+
 func newAnalyzer(t *clock.Table, opt *Options) *analyzer {
-	return &analyzer{table: t, opt: opt, checker: t.Checker()}
+	a := &analyzer{table: t, opt: opt, checker: t.Checker()}
+	if t.HasUnrelated() {
+		a.unrelated = t.Unrelated
+	}
+	return a
 }
 
 // hashOf is the hash that samples and ties between requests go by.
@@ -61,14 +79,15 @@ func (a *analyzer) analyse(r *model.Request) *model.Row {
 	a.builder.Link(r, hash, a.table, model.LinkOptions{KeepShutdown: a.opt.KeepShutdown})
 	a.walk = critpath.Analyze(r, &a.path)
 	a.split = a.splitter.Split(r)
-	set, _ := a.detector.Detect(r, finding.Inputs{Split: a.split, Deadline: a.opt.Deadline, SetOnly: true, Unrelated: a.table.Unrelated})
+	set, _ := a.detector.Detect(r, finding.Inputs{Split: a.split, Deadline: a.opt.Deadline, SetOnly: true, Unrelated: a.unrelated})
 
 	row := &a.row
 	for i := range row.Stages {
 		a.stageAt[slotOf(row.Stages[i].Stage, row.Stages[i].Owner)] = 0
 	}
-	*row = model.Row{Spans: row.Spans[:0], Stages: row.Stages[:0], Workers: row.Workers[:0], Lookups: row.Lookups, Transfers: row.Transfers,
-		ErrorCodes: row.ErrorCodes, Blend: row.Blend, Joins: row.Joins}
+	spans, stages, workers, lookups, transfers, codes, blend, joins := row.Spans[:0], row.Stages[:0], row.Workers[:0], row.Lookups, row.Transfers, row.ErrorCodes, row.Blend, row.Joins
+	*row = model.Row{}
+	row.Spans, row.Stages, row.Workers, row.Lookups, row.Transfers, row.ErrorCodes, row.Blend, row.Joins = spans, stages, workers, lookups, transfers, codes, blend, joins
 	row.Identity, row.Hash = r.Identity, hash
 	row.Start, row.Window = r.WindowStart, int64(r.Window())
 	row.Findings, row.Counts = set, r.Counts
@@ -80,29 +99,42 @@ func (a *analyzer) analyse(r *model.Request) *model.Row {
 	a.engine()
 	a.flags()
 	a.origin()
-	a.joins()
 	return row
 }
 
 // findings are those of the request that was analysed last, with their sentences.
 func (a *analyzer) findings() []finding.Found {
-	_, found := a.detector.Detect(a.req, finding.Inputs{Split: a.split, Deadline: a.opt.Deadline, Unrelated: a.table.Unrelated})
+	_, found := a.detector.Detect(a.req, finding.Inputs{Split: a.split, Deadline: a.opt.Deadline, Unrelated: a.unrelated})
 	return found
 }
 
-// spans lists what counts per span (R8.1, R8.2) and per stage.
+// spans lists what counts per span (R8.1, R8.2) and per stage, and gathers what else all spans are asked for.
 func (a *analyzer) spans() {
 	row := &a.row
-	a.pieces = a.pieces[:0]
+	a.flagged, a.lmcache, a.server, a.covers = 0, false, nil, a.covers[:0]
+	ordered := true
+	var joined joinCounts
 	for _, s := range a.req.Spans {
 		row.SpanSources += int64(len(s.Sources))
+		a.flagged |= s.Flags
+		a.lmcache = a.lmcache || s.LMScope
 		if s.Known() {
 			row.Flags |= model.RowVocabulary
 		}
-		if s.Has(model.FlagSynthetic) || s.IsPoint() {
+		if s.Has(model.FlagSynthetic) {
 			continue
 		}
-		at := a.stage(s.StageKey, s.Owner(), s.Class)
+		if s != a.req.Root {
+			joined.add(s)
+		}
+		owner := s.Owner()
+		if owner == model.Server && a.server == nil {
+			a.server = s
+		}
+		if s.IsPoint() {
+			continue
+		}
+		at := a.stage(s.StageKey, owner, s.Class)
 		st := &row.Stages[at]
 		st.Spans++
 		if s.Has(model.FlagShutdown | model.FlagNegative | model.FlagUntimed) {
@@ -110,8 +142,35 @@ func (a *analyzer) spans() {
 		}
 		st.Counted++
 		st.Self += int64(s.Self)
-		row.Spans = append(row.Spans, model.RowSpan{Stage: s.StageKey, Owner: s.Owner(), NS: int64(s.Dur())})
-		a.pieces = append(a.pieces, piece{at, s.Start, s.End})
+		row.Spans = append(row.Spans, model.RowSpan{Stage: s.StageKey, Owner: owner, NS: int64(s.Dur())})
+		c := &a.covers[at]
+		if !c.some {
+			*c = cover{s.Start, s.Start, true}
+		}
+		ordered = ordered && s.Start >= c.start
+		c.start = s.Start
+		if s.End > c.end {
+			st.Union += int64(s.End - max(s.Start, c.end))
+			c.end = s.End
+		}
+	}
+	a.joins(&joined)
+	if !ordered {
+		a.unions()
+	}
+}
+
+// unions is the time that the spans of each stage cover, where they are not in order of start.
+func (a *analyzer) unions() {
+	row := &a.row
+	a.pieces = a.pieces[:0]
+	for _, s := range a.req.Spans {
+		if !s.Has(model.FlagSynthetic|model.FlagShutdown|model.FlagNegative|model.FlagUntimed) && !s.IsPoint() {
+			a.pieces = append(a.pieces, piece{a.stage(s.StageKey, s.Owner(), s.Class), s.Start, s.End})
+		}
+	}
+	for i := range row.Stages {
+		row.Stages[i].Union = 0
 	}
 	slices.SortFunc(a.pieces, func(x, y piece) int { return cmp.Or(cmp.Compare(x.at, y.at), cmp.Compare(x.start, y.start)) })
 	for i := 0; i < len(a.pieces); {
@@ -133,6 +192,7 @@ func (a *analyzer) stage(key model.StrID, owner model.Owner, class model.Class) 
 	}
 	if a.stageAt[n] == 0 {
 		a.row.Stages = append(a.row.Stages, model.RowStage{Stage: key, Owner: owner, Class: class})
+		a.covers = append(a.covers, cover{})
 		a.stageAt[n] = int32(len(a.row.Stages))
 	}
 	return int(a.stageAt[n]) - 1
@@ -192,11 +252,11 @@ func (a *analyzer) topFlags(top model.StrID) (f model.RowFlags) {
 		end = start + model.Time(a.walk.TTFT.V)
 	}
 	var held model.Time
-	var by [model.NumBounds]model.Time
-	for i := range a.walk.Segments {
-		if s := &a.walk.Segments[i]; s.Span.StageKey == top && s.Lo < end {
-			ns := min(s.Hi, end) - s.Lo
-			held, by[s.Bound] = held+ns, by[s.Bound]+ns
+	for i := range a.walk.Stages {
+		if p := &a.walk.Stages[i]; p.Key == top && a.walk.TTFT.OK && a.walk.TTFT.V > 0 {
+			held += model.Time(p.TTFT)
+		} else if p.Key == top {
+			held += model.Time(p.Total)
 		}
 	}
 	if held > 0 && 2*held >= end-start {
@@ -204,6 +264,12 @@ func (a *analyzer) topFlags(top model.StrID) (f model.RowFlags) {
 	}
 	if top != a.req.Root.StageKey || held == 0 {
 		return f
+	}
+	var by [model.NumBounds]model.Time
+	for i := range a.walk.Segments {
+		if s := &a.walk.Segments[i]; s.Span.StageKey == top && s.Lo < end {
+			by[s.Bound] += min(s.Hi, end) - s.Lo
+		}
 	}
 	most := model.Bound(0)
 	for b := range by {
@@ -263,13 +329,7 @@ func (a *analyzer) flags() {
 	if root.Has(model.FlagShutdown) {
 		row.Flags |= model.RowRootShutdown
 	}
-	var open, orphan, shutdown, lmcache bool
-	for _, s := range r.Spans {
-		open = open || s.Has(model.FlagOpen)
-		orphan = orphan || s.Has(model.FlagOrphan)
-		shutdown = shutdown || s.Has(model.FlagShutdown)
-		lmcache = lmcache || s.LMScope
-	}
+	open, orphan, shutdown := a.flagged&model.FlagOpen != 0, a.flagged&model.FlagOrphan != 0, a.flagged&model.FlagShutdown != 0
 	lo, hi, _ := a.table.Range()
 	margin := edgeMargin(lo, hi)
 	if (!r.RealRoot() || orphan || open) && (r.WindowStart < lo+margin || r.WindowEnd > hi-margin) {
@@ -278,7 +338,7 @@ func (a *analyzer) flags() {
 	if r.RealRoot() && !open && !orphan && !shutdown && row.Flags&model.RowEdge == 0 && !row.Findings.Has(finding.MissingStage) {
 		row.Flags |= model.RowComplete
 	}
-	if first, last, ok := a.table.LLMStarts(); ok && lmcache && r.Key == model.KeyID && row.Flags&model.RowLLM == 0 && !r.Candidate &&
+	if first, last, ok := a.table.LLMStarts(); ok && a.lmcache && r.Key == model.KeyID && row.Flags&model.RowLLM == 0 && !r.Candidate &&
 		first <= r.WindowStart && r.WindowStart <= last {
 		row.Flags |= model.RowAborted
 	}
@@ -290,33 +350,24 @@ func edgeMargin(lo, hi model.Time) model.Time { return min((hi-lo)/100, 60e9) }
 // origin names the model, the instance and the ranks of the request (R4.29), and the prompt's tokens where no llm_request told them.
 func (a *analyzer) origin() {
 	r, row := a.req, &a.row
-	var server *model.Span
+	server := a.server
 	var models [3]string // by preference
 	prompt := model.Opt{}
-	for _, s := range r.Spans {
-		if server == nil && s.Owner() == model.Server && !s.Has(model.FlagSynthetic) {
-			server = s
-		}
-		ranked := false
-		for i := range s.Attrs {
-			v := &s.Attrs[i].Value
-			switch s.Attrs[i].Key {
-			case model.AttrModel:
-				models[0] = cmp.Or(models[0], v.Text())
-			case model.AttrModelName:
-				models[1] = cmp.Or(models[1], v.Text())
-			case model.AttrGenAIRequestModel:
-				models[2] = cmp.Or(models[2], v.Text())
-			case model.AttrNPromptTokens:
-				if n, ok := v.Whole(); ok {
-					prompt = model.Some(max(prompt.V, n))
-				}
-			case model.AttrWorkerID, model.AttrRank, model.AttrTPRank:
-				ranked = true
+	for i := range r.Notes {
+		v := &r.Notes[i].Attr.Value
+		switch r.Notes[i].Attr.Key {
+		case model.AttrModel:
+			models[0] = cmp.Or(models[0], v.Text())
+		case model.AttrModelName:
+			models[1] = cmp.Or(models[1], v.Text())
+		case model.AttrGenAIRequestModel:
+			models[2] = cmp.Or(models[2], v.Text())
+		case model.AttrNPromptTokens:
+			if n, ok := v.Whole(); ok {
+				prompt = model.Some(max(prompt.V, n))
 			}
-		}
-		if ranked {
-			if w := s.Worker(); !slices.Contains(row.Workers, w) && len(row.Workers) < maxWorkers {
+		case model.AttrWorkerID, model.AttrRank, model.AttrTPRank:
+			if w := r.Notes[i].Span.Worker(); !slices.Contains(row.Workers, w) && len(row.Workers) < maxWorkers {
 				row.Workers = append(row.Workers, w)
 			}
 		}
@@ -343,31 +394,40 @@ func (a *analyzer) origin() {
 // maxWorkers bounds the ranks that a row lists.
 const maxWorkers = 256
 
-// joins counts how spans of one kind came to the kind of the root (OUTPUT quality.joins).
-func (a *analyzer) joins() {
+// joinCounts counts records by the kind of their span and why they are in the request.
+type joinCounts [numKinds][model.NumJoins]int64
+
+func (c *joinCounts) add(s *model.Span) {
+	k := kindOf(s)
+	for i := range s.Sources {
+		c[k][s.Sources[i].Joined]++
+	}
+}
+
+// joins says how spans of one kind came to the kind of the root (OUTPUT quality.joins). The map holds those of the request before: one request is
+// much like another, and what is the same stays.
+func (a *analyzer) joins(counts *joinCounts) {
 	row := &a.row
 	if row.Joins == nil {
 		row.Joins = map[model.JoinKey]int64{}
 	}
-	clear(row.Joins)
-	var counts [numKinds][model.NumJoins]int64
-	for _, s := range a.req.Spans {
-		if s == a.req.Root || s.Has(model.FlagSynthetic) {
-			continue
-		}
-		k := kindOf(s)
-		for i := range s.Sources {
-			counts[k][s.Sources[i].Joined]++
-		}
+	if to := kindOf(a.req.Root); to != a.joinedTo {
+		clear(row.Joins)
+		a.joined, a.joinedTo = joinCounts{}, to
 	}
-	to := kindNames[kindOf(a.req.Root)]
 	for k := range counts {
 		for by, n := range counts[k] {
-			if n > 0 {
-				row.Joins[model.JoinKey{From: kindNames[k], To: to, By: model.Join(by)}] = n
+			if n == a.joined[k][by] {
+				continue
+			}
+			if key := (model.JoinKey{From: kindNames[k], To: kindNames[a.joinedTo], By: model.Join(by)}); n > 0 {
+				row.Joins[key] = n
+			} else {
+				delete(row.Joins, key)
 			}
 		}
 	}
+	a.joined = *counts
 }
 
 // A kind is a kind of process or file that a span comes from: an Owner, or one of these.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -175,6 +176,9 @@ func (c *Capture) survey(ctx context.Context, whole *clock.Survey) error {
 
 // meet notes the clocks of a request that has several.
 func (c *Capture) meet(r *model.Request) {
+	if len(r.Aligned) < 2 || !slices.ContainsFunc(r.Aligned, func(a model.Alignment) bool { return int(a.Clock) < len(c.met) && !c.met[a.Clock].Load() }) {
+		return
+	}
 	first := -1
 	for _, s := range r.Spans {
 		p := int(s.Clock)

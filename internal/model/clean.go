@@ -30,6 +30,7 @@ type Builder struct {
 	starts   []Time
 	hung     []*Span // server spans under roots and unknown names
 	noted    linkNotes
+	notes    []Note
 
 	monotonic   map[ProcID]ProcID // clocks without an epoch, by the process of their lines
 	monotonicOf *Dict

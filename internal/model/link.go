@@ -25,6 +25,9 @@ func (b *Builder) Link(r *Request, hash uint64, clock Clock, opt LinkOptions) {
 		b.ids.fill(r.Spans)
 	}
 	b.indexed = nil
+	if r.TakeNotes(b.notes); len(r.Notes) <= keepNotes {
+		b.notes = r.Notes
+	}
 	for i, s := range r.Spans {
 		s.Parent, s.Edge, s.Mark = nil, EdgeNone, i
 		s.Kids = s.Kids[:0]
@@ -82,6 +85,9 @@ func (b *Builder) index(r *Request) {
 		}
 	}
 }
+
+// keepNotes is how many notes the memory is kept of from one request to the next.
+const keepNotes = 1 << 14
 
 // keepListed is how many spans of a stage may stay listed after their request: they hold on to memory that is wanted back where they are many.
 const keepListed = 256

@@ -35,7 +35,8 @@ type Request struct {
 	Dict   *Dict
 	Spans  []*Span // every span but points without a stage and what Extra holds; synthetic ones at the end once linked
 	Points []Source
-	Root   *Span // never nil once linked; FlagSynthetic when made up
+	Notes  []Note // of its spans, in their order, once linked
+	Root   *Span  // never nil once linked; FlagSynthetic when made up
 
 	Reference ProcID      // the process on whose clock aligned times are (R5.5)
 	Aligned   []Alignment // of the clocks of its spans, once linked

@@ -222,6 +222,9 @@ func (t *Table) Instants(p model.ProcID) (first, last model.Time, ok bool) {
 	return t.procs[p].first, t.procs[p].last, true
 }
 
+// HasUnrelated reports whether any trace of the capture holds unrelated requests.
+func (t *Table) HasUnrelated() bool { return len(t.leaked) > 0 }
+
 // Unrelated reports whether a trace holds unrelated requests (R2.2).
 func (t *Table) Unrelated(trace model.TraceID) bool {
 	return len(t.leaked) > 0 && t.leaked[hashTrace(t.dict, trace)]

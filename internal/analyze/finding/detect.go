@@ -37,6 +37,8 @@ type Detector struct {
 	found []Found
 	ranks []string
 
+	listed bool // spans holds some
+
 	retrieves []int64 // by attempt
 	world     int64   // the largest world_size of the request
 }
@@ -53,11 +55,17 @@ func (d *Detector) Detect(r *model.Request, in Inputs) (model.FindingSet, []Foun
 		in.Deadline = DefaultDeadline
 	}
 	d.req, d.in, d.set, d.world, d.ranks = r, in, 0, 0, d.ranks[:0]
-	for i := range d.spans {
-		d.spans[i] = d.spans[i][:0]
+	if d.listed { // by a call that was not for the set only
+		for i := range d.spans {
+			d.spans[i] = d.spans[i][:0]
+		}
 	}
+	d.listed = !in.SetOnly
 	for _, s := range r.Spans {
 		d.span(s)
+	}
+	for i := range r.Notes {
+		d.note(&r.Notes[i])
 	}
 	d.request()
 	d.further()
@@ -96,39 +104,6 @@ func (d *Detector) span(s *model.Span) {
 	if s.Error {
 		d.see(RequestError, s)
 	}
-	if !s.Known() {
-		return // names of attributes mean what they mean in the vocabulary only
-	}
-	for i := range s.Attrs {
-		switch k := s.Attrs[i].Key; k {
-		case model.AttrStaleChunks, model.AttrStale:
-			if s.Count(k) > 0 {
-				d.see(StaleChunks, s)
-			}
-		case model.AttrDropped:
-			if s.Count(k) > 0 {
-				d.see(DroppedChunks, s)
-			}
-		case model.AttrTimedOut:
-			if s.True(k) {
-				d.see(CoordinatorTimeout, s)
-			}
-		case model.AttrNoGPUContext:
-			if s.True(k) {
-				d.see(EarlyExit, s)
-			}
-		case model.AttrEarlyExitReason:
-			if s.Text(k) != "" {
-				d.see(EarlyExit, s)
-			}
-		case model.AttrPerRankOK:
-			if s.False(k) {
-				d.see(RankNotOK, s)
-			}
-		case model.AttrWorldSize:
-			d.world = max(d.world, s.Count(k))
-		}
-	}
 	switch s.Stage {
 	case model.StageExecute:
 		forward := func(k *model.Span) bool { return k.Stage == model.StageModelForward }
@@ -139,6 +114,42 @@ func (d *Detector) span(s *model.Span) {
 		if w := s.Worker(); w != "" {
 			d.ranks = append(d.ranks, w)
 		}
+	}
+}
+
+// note sees what an attribute of a span shows by itself. Names of attributes mean what they mean in the vocabulary only.
+func (d *Detector) note(n *model.Note) {
+	s := n.Span
+	if !s.Known() {
+		return
+	}
+	switch k := n.Attr.Key; k {
+	case model.AttrStaleChunks, model.AttrStale:
+		if s.Count(k) > 0 {
+			d.see(StaleChunks, s)
+		}
+	case model.AttrDropped:
+		if s.Count(k) > 0 {
+			d.see(DroppedChunks, s)
+		}
+	case model.AttrTimedOut:
+		if s.True(k) {
+			d.see(CoordinatorTimeout, s)
+		}
+	case model.AttrNoGPUContext:
+		if s.True(k) {
+			d.see(EarlyExit, s)
+		}
+	case model.AttrEarlyExitReason:
+		if s.Text(k) != "" {
+			d.see(EarlyExit, s)
+		}
+	case model.AttrPerRankOK:
+		if s.False(k) {
+			d.see(RankNotOK, s)
+		}
+	case model.AttrWorldSize:
+		d.world = max(d.world, s.Count(k))
 	}
 }
 

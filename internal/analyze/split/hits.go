@@ -34,10 +34,11 @@ func ratio(part, of model.Opt) (float64, bool) {
 func (sp *Splitter) findHits() {
 	h := &sp.out.Hits
 	*h = Hits{}
-	for _, s := range sp.req.Spans {
-		if reason := s.Text(model.AttrEarlyExitReason); reason != "" && s.Known() {
-			h.EarlyExit = reason
-			break
+	for i := range sp.req.Notes {
+		if n := &sp.req.Notes[i]; n.Attr.Key == model.AttrEarlyExitReason && n.Span.Known() {
+			if h.EarlyExit = n.Span.Text(model.AttrEarlyExitReason); h.EarlyExit != "" {
+				break
+			}
 		}
 	}
 	blend := true

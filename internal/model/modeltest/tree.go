@@ -60,6 +60,7 @@ func Request(t testing.TB, text string) *model.Request {
 			r.WindowStart, r.WindowEnd = min(r.WindowStart, s.Start), max(r.WindowEnd, s.End)
 		}
 	}
+	r.TakeNotes(nil)
 	return r.Request
 }
 

@@ -1,0 +1,29 @@
+package model
+
+// A Note is an attribute that analyses look for on every span, whatever its stage: where a request has none, or few, nobody goes through
+// all of its attributes again.
+type Note struct {
+	Span *Span
+	Attr Attr
+}
+
+// notable are the attributes that are noted: what findings, the hits and the origin of a request are read from.
+var notable = [NumAttrs]bool{
+	AttrStaleChunks: true, AttrStale: true, AttrDropped: true, AttrTimedOut: true, AttrNoGPUContext: true, AttrEarlyExitReason: true,
+	AttrPerRankOK: true, AttrWorldSize: true,
+	AttrModel: true, AttrModelName: true, AttrGenAIRequestModel: true, AttrNPromptTokens: true,
+	AttrWorkerID: true, AttrRank: true, AttrTPRank: true,
+}
+
+// TakeNotes fills in Notes, in the memory of buf.
+func (r *Request) TakeNotes(buf []Note) {
+	buf = buf[:0]
+	for _, s := range r.Spans {
+		for i := range s.Attrs {
+			if k := s.Attrs[i].Key; k < NumAttrs && notable[k] {
+				buf = append(buf, Note{s, s.Attrs[i]})
+			}
+		}
+	}
+	r.Notes = buf
+}
