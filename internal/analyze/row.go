@@ -354,8 +354,8 @@ func (a *analyzer) origin() {
 	var models [3]string // by preference
 	prompt := model.Opt{}
 	for i := range r.Notes {
-		v := &r.Notes[i].Attr.Value
-		switch r.Notes[i].Attr.Key {
+		v := r.Notes[i].Value()
+		switch r.Notes[i].Key {
 		case model.AttrModel:
 			models[0] = cmp.Or(models[0], v.Text())
 		case model.AttrModelName:
@@ -416,6 +416,9 @@ func (a *analyzer) joins(counts *joinCounts) {
 		a.joined, a.joinedTo = joinCounts{}, to
 	}
 	for k := range counts {
+		if counts[k] == a.joined[k] {
+			continue
+		}
 		for by, n := range counts[k] {
 			if n == a.joined[k][by] {
 				continue

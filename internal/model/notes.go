@@ -4,8 +4,12 @@ package model
 // all of its attributes again.
 type Note struct {
 	Span *Span
-	Attr Attr
+	Key  AttrKey
+	at   int32 // in Span.Attrs
 }
+
+// Value is the value of the attribute; where the span has another of its key, that of a later one counts (Span.Attr).
+func (n *Note) Value() *Value { return &n.Span.Attrs[n.at].Value }
 
 // notable are the attributes that are noted: what findings, the hits and the origin of a request are read from.
 var notable = [NumAttrs]bool{
@@ -21,7 +25,7 @@ func (r *Request) TakeNotes(buf []Note) {
 	for _, s := range r.Spans {
 		for i := range s.Attrs {
 			if k := s.Attrs[i].Key; k < NumAttrs && notable[k] {
-				buf = append(buf, Note{s, s.Attrs[i]})
+				buf = append(buf, Note{s, k, int32(i)})
 			}
 		}
 	}

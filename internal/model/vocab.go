@@ -160,10 +160,11 @@ func stagesThat(is func(*StageInfo) bool) (t StageSet) {
 	return t
 }
 
-// What the table says of stages that is asked of every span.
+// What the table says of stages that is asked of every span. ServerStages are those that a cache server emits.
 var (
 	rootStages   = stagesThat(func(i *StageInfo) bool { return i.Root })
 	lookupStages = stagesThat(func(i *StageInfo) bool { return i.Lookup })
+	ServerStages = stagesThat(func(i *StageInfo) bool { return i.Owner == Server })
 
 	ownerOfStage = func() (owners [NumStages]Owner) {
 		for s := range owners {

@@ -123,7 +123,7 @@ func (d *Detector) note(n *model.Note) {
 	if !s.Known() {
 		return
 	}
-	switch k := n.Attr.Key; k {
+	switch k := n.Key; k {
 	case model.AttrStaleChunks, model.AttrStale:
 		if s.Count(k) > 0 {
 			d.see(StaleChunks, s)

@@ -35,7 +35,7 @@ func (sp *Splitter) findHits() {
 	h := &sp.out.Hits
 	*h = Hits{}
 	for i := range sp.req.Notes {
-		if n := &sp.req.Notes[i]; n.Attr.Key == model.AttrEarlyExitReason && n.Span.Known() {
+		if n := &sp.req.Notes[i]; n.Key == model.AttrEarlyExitReason && n.Span.Known() {
 			if h.EarlyExit = n.Span.Text(model.AttrEarlyExitReason); h.EarlyExit != "" {
 				break
 			}

@@ -23,14 +23,26 @@ func clip(pieces []interval, a, b model.Time) []interval {
 	return kept
 }
 
+// sortPieces orders by (start, end).
+func sortPieces(pieces []interval) {
+	const few = 12
+	if len(pieces) > few {
+		slices.SortFunc(pieces, func(x, y interval) int { return cmp.Or(cmp.Compare(x.start, y.start), cmp.Compare(x.end, y.end)) })
+		return
+	}
+	for i := 1; i < len(pieces); i++ {
+		p, n := pieces[i], i
+		for n > 0 && (pieces[n-1].start > p.start || pieces[n-1].start == p.start && pieces[n-1].end > p.end) {
+			pieces[n] = pieces[n-1]
+			n--
+		}
+		pieces[n] = p
+	}
+}
+
 // union is the time in ns that the pieces cover together. It sorts them; one that ends before it starts covers nothing.
 func union(pieces []interval) int64 {
-	slices.SortFunc(pieces, func(x, y interval) int {
-		if c := cmp.Compare(x.start, y.start); c != 0 {
-			return c
-		}
-		return cmp.Compare(x.end, y.end)
-	})
+	sortPieces(pieces)
 	total, any, end := int64(0), false, model.Time(0)
 	for _, p := range pieces {
 		if p.end <= p.start {

@@ -127,19 +127,7 @@ func positive(n int64, ok bool) model.Opt {
 }
 
 // serverSeen reports whether a cache server wrote any span of the request.
-func (sp *Splitter) serverSeen() bool {
-	for stage, spans := range sp.of {
-		for _, s := range spans {
-			if s.MPScope {
-				return true
-			}
-			if model.Stages[stage].Owner == model.Server {
-				return true
-			}
-		}
-	}
-	return false
-}
+func (sp *Splitter) serverSeen() bool { return sp.mp || sp.has&model.ServerStages != 0 }
 
 // scattered is how many tokens were scattered under a pass, unknown when no cb.scatter says, and whether it has no retrieve; the ones it has
 // are marked. What is under a further pass is that pass's.

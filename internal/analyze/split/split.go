@@ -7,6 +7,7 @@ package split
 
 import (
 	"cmp"
+	"math/bits"
 
 	"github.com/cbtrace/cbtrace/internal/model"
 )
@@ -15,6 +16,8 @@ import (
 type Splitter struct {
 	req *model.Request
 	of  [model.NumStages][]*model.Span // the request's spans by stage, in the order of the request
+	has model.StageSet                 // the stages that of holds spans of
+	mp  bool                           // a span is of a scope lmcache_mp*
 
 	out      Split
 	attempts model.AttemptScratch
@@ -47,11 +50,15 @@ type Split struct {
 // Split works on a linked request.
 func (sp *Splitter) Split(r *model.Request) *Split {
 	sp.req = r
-	for i := range sp.of {
-		sp.of[i] = sp.of[i][:0]
+	for rest := uint64(sp.has); rest != 0; rest &= rest - 1 {
+		stage := bits.TrailingZeros64(rest)
+		sp.of[stage] = sp.of[stage][:0]
 	}
+	sp.has, sp.mp = 0, false
 	for _, s := range r.Spans {
 		sp.of[s.Stage] = append(sp.of[s.Stage], s)
+		sp.has |= 1 << s.Stage
+		sp.mp = sp.mp || s.MPScope
 	}
 	out := &sp.out
 	sp.lookups()
