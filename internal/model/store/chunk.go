@@ -92,11 +92,12 @@ func (l *limits) holds(id model.SpanID) bool {
 func (l *limits) appendEntries(dst []entry, dict []byte, n uint32) ([]entry, error) {
 	c := cursor{b: dict}
 	for range n {
-		var e entry
+		dst = append(dst, entry{})
+		e := &dst[len(dst)-1] // filled in place
 		e.flags = c.byte()
 		e.file = model.FileID(c.uvarint())
 		if e.flags&entryTrace != 0 {
-			e.trace = model.TraceID{Hi: c.uint64(), Lo: c.uint64()}
+			e.trace.Hi, e.trace.Lo = c.uint64(), c.uint64()
 		}
 		if e.flags&entryWaiting != 0 {
 			e.how = c.byte()
@@ -113,7 +114,6 @@ func (l *limits) appendEntries(dst []entry, dict []byte, n uint32) ([]entry, err
 		if c.bad || int(e.file) >= l.files || opaque && int(text) >= l.strs {
 			return dst, errCorrupt
 		}
-		dst = append(dst, e)
 	}
 	if len(c.b) != 0 {
 		return dst, errCorrupt

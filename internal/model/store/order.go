@@ -2,35 +2,57 @@ package store
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/cbtrace/cbtrace/internal/model"
 )
 
-// sortSpans puts spans in order of (untimed last, raw start, id, trace, content). The content decides last, so that it never matters in which order
-// equal starts and ids came; names are compared as text, since their numbers depend on the order of arrival.
-func sortSpans(d *model.Dict, spans []*model.Span) {
-	if len(spans) > fewSpans {
-		slices.SortFunc(spans, func(a, b *model.Span) int { return compareSpans(d, a, b) })
+// An inOrder puts spans in order of (untimed last, raw start, id, trace, content). The content decides last, so that it never matters in which order equal
+// starts and ids came; names are compared as text, since their numbers depend on the order of arrival.
+type inOrder struct {
+	dict   *model.Dict
+	spans  []*model.Span
+	starts []model.Time // of the spans, the untimed at the end of time: what decides nearly always, side by side
+}
+
+// manySpans is how many spans are no longer put in their places one by one.
+const manySpans = 48
+
+// begin forgets the spans and makes room for others.
+func (o *inOrder) begin(n int) {
+	o.spans, o.starts = slices.Grow(o.spans[:0], n), slices.Grow(o.starts[:0], min(n, manySpans))
+}
+
+// add puts a span in its place among few, behind many.
+func (o *inOrder) add(s *model.Span) {
+	i := len(o.spans)
+	o.spans = append(o.spans, s)
+	if i >= manySpans {
 		return
 	}
-	for i, s := range spans { // records of a process come nearly in order of time
-		for ; i > 0 && comesBefore(d, s, spans[i-1]); i-- {
-			spans[i] = spans[i-1]
-		}
-		spans[i] = s
+	start := s.RawStart
+	if s.Has(model.FlagUntimed) {
+		start = math.MaxInt64
+	}
+	o.starts = append(o.starts, start)
+	at := i
+	for at > 0 && (o.starts[at-1] > start || o.starts[at-1] == start && compareSpans(o.dict, s, o.spans[at-1]) < 0) {
+		at--
+	}
+	if at < i { // records of a process come nearly in order of time
+		copy(o.starts[at+1:], o.starts[at:])
+		copy(o.spans[at+1:], o.spans[at:])
+		o.starts[at], o.spans[at] = start, s
 	}
 }
 
-// fewSpans is how many spans are sorted by insertion.
-const fewSpans = 48
-
-func comesBefore(d *model.Dict, a, b *model.Span) bool {
-	if a.RawStart != b.RawStart && (a.Flags|b.Flags)&model.FlagUntimed == 0 {
-		return a.RawStart < b.RawStart
+// end puts many spans in order.
+func (o *inOrder) end() {
+	if len(o.spans) > manySpans {
+		slices.SortFunc(o.spans, func(a, b *model.Span) int { return compareSpans(o.dict, a, b) })
 	}
-	return compareSpans(d, a, b) < 0
 }
 
 func compareSpans(d *model.Dict, a, b *model.Span) int {

@@ -29,7 +29,7 @@ type Reader struct {
 
 	blocks  [][]model.Span
 	request model.Request
-	spans   []*model.Span
+	inOrder
 }
 
 // place32 is where a record lies: in the chunk of its entry.
@@ -48,7 +48,7 @@ const dropped = math.MaxUint32
 // Reader returns a reader for one goroutine; Read uses one of a pool.
 func (s *Store) Reader() *Reader { return s.newReader() }
 
-func (s *Store) newReader() *Reader { return &Reader{s: s, decoder: newDecoder(s)} }
+func (s *Store) newReader() *Reader { return &Reader{s: s, decoder: newDecoder(s), inOrder: inOrder{dict: s.dict}} }
 
 // Read calls fn for every request of partition i, in order of the hash of its id. The spans of a request are in order of (untimed last, raw start, id,
 // trace, content): the same records give the same request, whatever the order in which they came. The request and its spans are good inside fn only.
@@ -260,7 +260,7 @@ func (r *Reader) fill(g *group, key hash) error {
 	if need := int64(g.n) * spanCost; need > 2*r.s.limit+spareMemory {
 		return fmt.Errorf("request %s: its %d spans need about %d MiB: %w", id.ID, g.n, need>>20, ErrMemory)
 	}
-	r.spans = slices.Grow(r.spans[:0], int(g.n))
+	r.begin(int(g.n))
 	for i, p := range r.order[g.to-g.n : g.to] {
 		if i/spanBlock == len(r.blocks) {
 			r.blocks = append(r.blocks, make([]model.Span, spanBlock))
@@ -273,9 +273,9 @@ func (r *Reader) fill(g *group, key hash) error {
 		if r.decoder.moment && r.s.cut.Load() {
 			continue // recordings cannot say it, and lie in one shard as a whole: here they join no request (R2.6)
 		}
-		r.spans = append(r.spans, s)
+		r.add(s)
 	}
-	sortSpans(d, r.spans)
+	r.end()
 	r.external(&id, key)
 	r.request = model.Request{Identity: id, Dict: d, Spans: r.spans}
 	return nil
