@@ -35,7 +35,11 @@ func (d *day) file(dir string, formats []string, n int, last bool) (t truth, err
 			side = 1
 		}
 		m := messageOf(p, batches[p])
-		t.unread += int64(len(batches[p])) * unreadSize
+		for i := range batches[p] {
+			if batches[p][i].unread {
+				t.unread += unreadSize
+			}
+		}
 		for i, o := range out[side] {
 			size, err := o.write(&m)
 			if err != nil {
@@ -105,7 +109,7 @@ func (d *day) file(dir string, formats []string, n int, last bool) (t truth, err
 }
 
 // unreadSize is what k8s.pod.uid takes of a span in JSON.
-const unreadSize = int64(len(`{"key":"k8s.pod.uid","value":{"stringValue":"01234567-0123-0123"}},`))
+const unreadSize = int64(len(`{"key":"k8s.pod.uid","value":{"stringValue":"01234567-0123-0123-0123-0123456789ab"}},`))
 
 // messageOf is the export of spans of one process.
 func messageOf(p int, spans []span) ptrace.Traces {

@@ -56,6 +56,7 @@ type span struct {
 	kind       int32
 	start, end int64
 	attrs      []attr
+	unread     bool // it has an attribute that nobody reads
 }
 
 type attr struct {
@@ -103,7 +104,7 @@ func (d *day) request(i int) *request {
 		}
 		traces[t][0] |= 1
 	}
-	pod := hex(8) + "-" + hex(4) + "-" + hex(4)
+	pod := hex(8) + "-" + hex(4) + "-" + hex(4) + "-" + hex(4) + "-" + hex(12)
 	add := func(process, trace int, parent int, scope, name string, kind int32, start, end int64, attrs ...attr) int {
 		s := span{process: process, trace: traces[trace], name: name, scope: scope, kind: kind, start: start, end: end, attrs: attrs}
 		for b := range s.id {
@@ -113,7 +114,10 @@ func (d *day) request(i int) *request {
 		if parent >= 0 {
 			s.parent = q.spans[parent].id
 		}
-		s.attrs = append(s.attrs, text("k8s.pod.uid", pod)) // nobody reads it
+		if trace > 0 { // the front end's exporter does not add it
+			s.attrs = append(s.attrs, text("k8s.pod.uid", pod)) // nobody reads it
+			s.unread = true
+		}
 		q.spans = append(q.spans, s)
 		return len(q.spans) - 1
 	}
@@ -133,6 +137,7 @@ func (d *day) request(i int) *request {
 		hits = between(1, chunks+1)
 	}
 	prefix := hits / 3
+	rate := func(n int64) float64 { return float64(n) / float64(chunks) }
 	q.hit = hits * 256
 
 	// The times of the steps.
@@ -168,10 +173,11 @@ func (d *day) request(i int) *request {
 		whole("gen_ai.usage.prompt_tokens", q.requested+between(1, 255)), whole("gen_ai.usage.completion_tokens", decode/(20*ms)),
 		float("gen_ai.latency.time_in_queue", float64(queue)/1e9), float("gen_ai.latency.time_to_first_token", float64(first-t0)/1e9),
 		float("gen_ai.latency.e2e", float64(q.latency)/1e9), float("gen_ai.latency.time_in_model_prefill", float64(first-scheduled)/1e9),
-		float("gen_ai.latency.time_in_model_decode", float64(decode)/1e9), whole("gen_ai.request.max_tokens", 512), float("gen_ai.request.temperature", 0.7))
+		float("gen_ai.latency.time_in_model_decode", float64(decode)/1e9), float("gen_ai.latency.time_in_model_inference", float64(end-scheduled)/1e9), whole("gen_ai.request.max_tokens", 512), whole("gen_ai.request.n", 1),
+		float("gen_ai.request.temperature", 0.7), float("gen_ai.request.top_p", 0.95))
 	root := add(scheduler, 1, -1, scopeBlend, "cb.request", 1, schedule-100*us, first-50*us, own, text("model", model), whole("world_size", ranks),
 		whole("n_prompt_tokens", q.requested+17), whole("hit_tokens", q.hit), whole("requested_tokens", q.requested), whole("prefix_hit_tokens", prefix*256),
-		whole("non_prefix_hit_tokens", (hits-prefix)*256), float("hit_rate", float64(hits)/float64(chunks)))
+		whole("non_prefix_hit_tokens", (hits-prefix)*256), float("hit_rate", rate(hits)))
 	step := add(scheduler, 1, root, scopeBlend, "cb.schedule", 1, schedule, scheduled, own)
 	add(scheduler, 1, step, scopeBlend, "cb.lookup.rpc", 3, rpc, rpcEnd, own, whole("n_polls", 1+(rpcEnd-rpc)/(5*ms)))
 	add(scheduler, 1, step, scopeBlend, "cb.build_meta", 1, rpcEnd+50*us, scheduled-50*us, own)
@@ -183,9 +189,11 @@ func (d *day) request(i int) *request {
 	add(worker, 1, run, scopeBlend, "cb.check", 1, passEnd+200*us, passEnd+900*us, own, whole("imp_count", hits*38), float("recomp_ratio", 0.15))
 	add(worker, 1, run, scopeBlend, "cb.partial", 1, passEnd+1000*us, forwardEnd-1*ms, own, text("dispatch", "flex"))
 
-	envelope := add(server, 2, -1, scopeServer, "cb.request", 1, lookup-30*us, passEnd+400*us, session)
+	envelope := add(server, 2, -1, scopeServer, "cb.request", 1, lookup-30*us, passEnd+400*us, session, whole("hit_tokens", q.hit), whole("requested_tokens", q.requested),
+		float("hit_rate", rate(hits)), whole("prefix_hits", prefix), whole("prefix_hit_tokens", prefix*256), whole("segmented_prefix_hit_tokens", 0), whole("non_prefix_hit_tokens", (hits-prefix)*256),
+		float("prefix_hit_rate", rate(prefix)), float("segmented_prefix_hit_rate", 0), float("non_prefix_hit_rate", rate(hits-prefix)))
 	find := add(server, 2, envelope, scopeServer, "cb.lookup", 1, lookup, rpcEnd-60*us, session, number("num_tokens", q.requested+17), number("fingerprint_hits", hits),
-		number("prefix_hits", prefix), number("storage_hits", hits), number("stale_chunks", 0), text("no_gpu_context", "False"), number("hit_tokens", q.hit),
+		number("prefix_hits", prefix), number("prefix_chunks", prefix), number("storage_hits", hits), number("stale_chunks", 0), text("no_gpu_context", "False"), number("hit_tokens", q.hit),
 		number("requested_tokens", q.requested), number("prefix_hit_tokens", prefix*256), number("segmented_prefix_hit_tokens", 0),
 		number("non_prefix_hit_tokens", (hits-prefix)*256))
 	add(server, 2, find, scopeServer, "cb.fingerprint_match", 1, lookup+20*us, lookup+20*us+match, session, number("matches", hits))
