@@ -16,13 +16,13 @@ const (
 
 // A Series is a multiset of integers (ns, tokens, ppm of a ratio) of which percentiles are wanted. It is exact up to its limit, above that a
 // Histogram, with exact n, total, min and max all the same. What it answers depends on the values and the limit alone, never on the order of
-// Add and Merge. The zero value is empty and has SeriesLimit. Not safe for concurrent use, reading included: it sorts when first asked.
+// Add and Merge. The zero value is empty and has SeriesLimit. Not safe for concurrent use, reading included: it adds up and sorts when first asked.
 type Series struct {
-	limit    int // 0: SeriesLimit
-	n        int64
+	limit    int     // 0: SeriesLimit
+	values   []int64 // while exact; there is no room for more than the limit
+	counted  int64   // how many are in what follows: all of a histogram, the first ones of values
 	sum      int128
 	min, max int64
-	values   []int64 // while exact
 	unsorted bool
 	hist     *Histogram // above the limit
 }
@@ -38,33 +38,76 @@ func (s *Series) bound() int64 {
 }
 
 // Add adds a value.
-func (s *Series) Add(v int64) { s.AddN(v, 1) }
+func (s *Series) Add(v int64) {
+	if n := len(s.values); n < cap(s.values) {
+		s.values = s.values[:n+1]
+		s.values[n] = v
+		return
+	}
+	s.AddN(v, 1)
+}
 
 // AddN adds a value n times.
 func (s *Series) AddN(v, n int64) {
 	if n <= 0 {
 		return
 	}
-	if s.n == 0 {
-		s.min, s.max = v, v
-	}
-	s.min, s.max = min(s.min, v), max(s.max, v)
-	s.n += n
-	s.sum.addProduct(v, n)
-	if s.hist == nil && s.n > s.bound() {
-		s.toHistogram()
-	}
-	if s.hist != nil {
-		s.hist.Add(v, n)
+	if s.fit(n); s.hist != nil {
+		s.addHist(v, n)
 		return
 	}
 	for ; n > 0; n-- {
-		s.unsorted = s.unsorted || len(s.values) > 0 && v < s.values[len(s.values)-1]
 		s.values = append(s.values, v)
 	}
 }
 
+// fit makes room for n more values, or the histogram they go to.
+func (s *Series) fit(n int64) {
+	if s.hist != nil {
+		return
+	}
+	have, bound := int64(len(s.values)), s.bound()
+	switch {
+	case n > bound-have:
+		s.toHistogram()
+	case n > int64(cap(s.values))-have:
+		s.values = append(make([]int64, 0, min(max(2*have, have+n, 4), bound)), s.values...)
+	}
+}
+
+func (s *Series) addHist(v, n int64) {
+	s.cover(v, v)
+	s.counted += n
+	s.sum.addProduct(v, n)
+	s.hist.Add(v, n)
+}
+
+// cover widens min and max.
+func (s *Series) cover(lo, hi int64) {
+	if s.counted == 0 {
+		s.min, s.max = lo, hi
+	}
+	s.min, s.max = min(s.min, lo), max(s.max, hi)
+}
+
+// count adds up the values that were not yet.
+func (s *Series) count() {
+	if s.hist != nil || s.counted == int64(len(s.values)) {
+		return
+	}
+	rest, before := s.values[s.counted:], s.values[max(s.counted-1, 0)]
+	s.cover(rest[0], rest[0])
+	for _, v := range rest {
+		s.min, s.max = min(s.min, v), max(s.max, v)
+		s.sum.add(int128{v >> 63, uint64(v)})
+		s.unsorted = s.unsorted || v < before
+		before = v
+	}
+	s.counted = int64(len(s.values))
+}
+
 func (s *Series) toHistogram() {
+	s.count()
 	s.hist = &Histogram{}
 	for _, v := range s.values {
 		s.hist.Add(v, 1)
@@ -75,27 +118,24 @@ func (s *Series) toHistogram() {
 // Merge adds the values of another series; the smaller limit of the two holds. o is not changed.
 func (s *Series) Merge(o *Series) {
 	s.Limit(int(o.bound()))
-	if o.n == 0 {
+	n := o.N()
+	if n == 0 {
 		return
 	}
-	if s.n == 0 {
-		s.min, s.max = o.min, o.max
-	}
-	s.min, s.max = min(s.min, o.min), max(s.max, o.max)
-	s.n += o.n
-	s.sum.add(o.sum)
-	if s.hist == nil && (s.n > s.bound() || o.hist != nil) {
+	if o.hist != nil && s.hist == nil {
 		s.toHistogram()
 	}
-	switch {
+	switch s.fit(n); {
 	case s.hist == nil:
 		s.values = append(s.values, o.values...)
-		s.unsorted = true
 	case o.hist != nil:
+		s.cover(o.min, o.max)
+		s.counted += n
+		s.sum.add(o.sum)
 		s.hist.Merge(o.hist)
 	default:
 		for _, v := range o.values {
-			s.hist.Add(v, 1)
+			s.addHist(v, 1)
 		}
 	}
 }
@@ -106,9 +146,10 @@ func (s *Series) Limit(limit int) {
 		return
 	}
 	s.limit = max(limit, 1)
-	if s.hist == nil && s.n > s.bound() {
+	if len(s.values) > s.limit {
 		s.toHistogram()
 	}
+	s.values = s.values[:len(s.values):min(cap(s.values), s.limit)]
 }
 
 // Size is how many integers the series holds in memory: its values, or the buckets of its histogram.
@@ -120,37 +161,53 @@ func (s *Series) Size() int {
 }
 
 // N is how many values there are.
-func (s *Series) N() int64 { return s.n }
+func (s *Series) N() int64 {
+	if s.hist == nil {
+		return int64(len(s.values))
+	}
+	return s.counted
+}
 
 // Exact reports whether ranks are values that were added; otherwise they are within 0.4 % of those.
 func (s *Series) Exact() bool { return s.hist == nil }
 
 // Min and Max are exact; 0 when empty.
-func (s *Series) Min() int64 { return s.min }
+func (s *Series) Min() int64 {
+	s.count()
+	return s.min
+}
 
 // Max is the largest value; 0 when empty.
-func (s *Series) Max() int64 { return s.max }
+func (s *Series) Max() int64 {
+	s.count()
+	return s.max
+}
 
 // Total is the exact sum, or the nearest int64 to it.
-func (s *Series) Total() int64 { return s.sum.clamp() }
+func (s *Series) Total() int64 {
+	s.count()
+	return s.sum.clamp()
+}
 
 // Mean is total / n rounded down; 0 when empty.
 func (s *Series) Mean() int64 {
-	if s.n == 0 {
+	s.count()
+	if s.counted == 0 {
 		return 0
 	}
-	return s.sum.floorDiv(s.n)
+	return s.sum.floorDiv(s.counted)
 }
 
 // Rank is the k-th smallest value, k from 1 to N; outside it is the first or the last one. 0 when empty.
 func (s *Series) Rank(k int64) int64 {
-	k = min(max(k, 1), s.n)
+	s.count()
+	k = min(max(k, 1), s.counted)
 	switch {
-	case s.n == 0:
+	case s.counted == 0:
 		return 0
 	case k == 1:
 		return s.min
-	case k == s.n:
+	case k == s.counted:
 		return s.max
 	case s.hist == nil:
 		s.sort()
@@ -165,17 +222,18 @@ func (s *Series) Rank(k int64) int64 {
 }
 
 // Quantile is the nearest-rank percentile (gonum's stat.Empirical): the smallest value with at least p thousandths of all at or below it.
-func (s *Series) Quantile(p int64) int64 { return s.Rank(ceilShare(s.n, p)) }
+func (s *Series) Quantile(p int64) int64 { return s.Rank(ceilShare(s.N(), p)) }
 
 // ceilShare is n·p/1000, rounded up.
 func ceilShare(n, p int64) int64 { return n/1000*p + (n%1000*p+999)/1000 }
 
 // Linear is the percentile at p thousandths by linear interpolation between ranks (numpy's type 7); 0 when empty.
 func (s *Series) Linear(p int64) float64 {
-	if s.n == 0 {
+	if s.N() == 0 {
 		return 0
 	}
-	whole, part := (s.n-1)/1000*p+(s.n-1)%1000*p/1000, (s.n-1)%1000*p%1000
+	last := s.N() - 1
+	whole, part := last/1000*p+last%1000*p/1000, last%1000*p%1000
 	a, b := float64(s.Rank(whole+1)), float64(s.Rank(whole+2))
 	return a + float64((b-a)*float64(part))/1000
 }
@@ -200,7 +258,7 @@ func (s *Series) All() iter.Seq2[int64, int64] {
 }
 
 func (s *Series) sort() {
-	if s.unsorted {
+	if s.count(); s.unsorted {
 		sortInts(s.values)
 		s.unsorted = false
 	}
@@ -217,8 +275,8 @@ var errSeries = errors.New("a series of values that does not add up")
 // Append writes the series behind b: the same bytes for the same values and limit.
 func (s *Series) Append(b []byte) []byte {
 	b = binary.AppendUvarint(b, uint64(s.bound()))
-	b = binary.AppendUvarint(b, uint64(s.n))
-	if s.n == 0 {
+	b = binary.AppendUvarint(b, uint64(s.N()))
+	if s.N() == 0 {
 		return b
 	}
 	prev := int64(0)
@@ -278,14 +336,14 @@ func (s *Series) Decode(b []byte) ([]byte, error) {
 		s.values = make([]int64, 0, n)
 		for prev := uint64(0); n > 0; n-- {
 			prev += uvarint()
-			if len(s.values) > 0 && int64(prev) < s.max {
+			if k := len(s.values); k > 0 && int64(prev) < s.values[k-1] {
 				return nil, errSeries
 			}
 			s.Add(int64(prev))
 		}
 	case kind == seriesHistogram && n > limit:
 		s.hist = &Histogram{}
-		s.n, s.min, s.max = int64(n), varint(), varint()
+		s.counted, s.min, s.max = int64(n), varint(), varint()
 		if bad || len(b) < 16 {
 			return nil, errSeries
 		}
