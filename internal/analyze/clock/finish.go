@@ -2,10 +2,8 @@ package clock
 
 import (
 	"cmp"
-	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/cbtrace/cbtrace/internal/model"
 )
@@ -63,7 +61,7 @@ func (t *Table) estimate(samples map[procPair]*sample) {
 		x := p.suspect
 		return x != nil && t.stops.ended(x.proc, x.stage, x.end, x.dur, x.request, x.retrieved)
 	}
-	inParallel(len(jobs), func(i int) {
+	model.InParallel(len(jobs), func(i int) {
 		pairs := jobs[i].of.pairs
 		if slices.ContainsFunc(pairs, ended) {
 			pairs = slices.DeleteFunc(slices.Clone(pairs), ended)
@@ -83,20 +81,6 @@ func (t *Table) estimate(samples map[procPair]*sample) {
 		t.estimates = append(t.estimates, e)
 		t.byPair[j.pp], t.byPair[procPair{j.pp.b, j.pp.a}] = e, e
 	}
-}
-
-// inParallel calls do for the numbers below n, on one goroutine per processor.
-func inParallel(n int, do func(i int)) {
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), n) {
-		wg.Go(func() {
-			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
-				do(int(i))
-			}
-		})
-	}
-	wg.Wait()
 }
 
 // settleAll brings the survey into the form that depends on its content alone.

@@ -153,7 +153,7 @@ func (s *sample) prune() {
 		for i := range s.pairs {
 			ranks[i] = s.pairs[i].rank
 		}
-		s.bound = nthSmallest(ranks, maxPairsOfTwo)
+		s.bound = model.NthSmallest(ranks, maxPairsOfTwo)
 	}
 	s.above(s.bound)
 	if len(s.pairs) > maxPairsOfTwo { // several of the last rank
@@ -247,34 +247,10 @@ func (v *Survey) prunePairs(most int) {
 			ranks = append(ranks, s.pairs[i].rank)
 		}
 	}
-	v.bound = nthSmallest(ranks, most)
+	v.bound = model.NthSmallest(ranks, most)
 	v.nPairs = 0
 	for _, s := range v.samples {
 		s.above(v.bound)
 		v.nPairs += len(s.pairs)
-	}
-}
-
-// nthSmallest is the n-th smallest value, from 1. It is found digit by digit, from the front, among those that begin alike; vs is scratch.
-func nthSmallest(vs []uint64, n int) uint64 {
-	for shift := 56; ; shift -= 8 {
-		var counts [256]int
-		for _, v := range vs {
-			counts[byte(v>>shift)]++
-		}
-		digit := byte(0)
-		for n > counts[digit] {
-			n -= counts[digit]
-			digit++
-		}
-		alike := vs[:0]
-		for _, v := range vs {
-			if byte(v>>shift) == digit {
-				alike = append(alike, v)
-			}
-		}
-		if vs = alike; shift == 0 || len(vs) == 1 {
-			return vs[0]
-		}
 	}
 }

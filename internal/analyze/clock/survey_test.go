@@ -338,23 +338,6 @@ func BenchmarkFinish(b *testing.B) {
 	}
 }
 
-// The n-th smallest value is the n-th of all in order, also where many are the same.
-func TestNthSmallest(t *testing.T) {
-	rng := rand.New(rand.NewPCG(8, 8))
-	for _, most := range []uint64{1, 3, 1000, 1 << 40, math.MaxUint64} {
-		vs := make([]uint64, 500)
-		for i := range vs {
-			vs[i] = rng.Uint64N(most)
-		}
-		sorted := slices.Sorted(slices.Values(vs))
-		for _, n := range []int{1, 2, 250, 499, 500} {
-			if got := nthSmallest(slices.Clone(vs), n); got != sorted[n-1] {
-				t.Errorf("below %d: number %d is %d, want %d", most, n, got, sorted[n-1])
-			}
-		}
-	}
-}
-
 // Of several pairs of the last rank that has a place those stay that come first by all that they say, whatever the order.
 func TestPairsOfOneRank(t *testing.T) {
 	pairs := make([]pair, maxPairsOfTwo+100)
