@@ -35,6 +35,7 @@ func BucketLevel(d time.Duration) (level int, ok bool) {
 
 // A bucket is what is kept of the requests whose window starts in a stretch of time.
 type bucket struct {
+	key              int64 // in buckets.by
 	requests, failed int64
 	latency, ttft    series
 	hits             hitRate
@@ -54,8 +55,9 @@ func (b *bucket) merge(o *bucket) {
 // buckets are stretches of time of one length, aligned to the epoch: of the finest length at which at most maxBuckets hold a request.
 // That length depends on the set of requests alone, since a coarser one never holds more.
 type buckets struct {
-	level int
-	by    map[int64]*bucket // by start of the stretch / its length
+	level  int
+	by     map[int64]*bucket   // by start of the stretch / its length
+	lately [maxBuckets]*bucket // of this level, by the last bits of that number
 }
 
 func (b *buckets) at(start model.Time) *bucket { return b.atSecond(floorDiv(int64(start), second)) }
@@ -63,7 +65,12 @@ func (b *buckets) at(start model.Time) *bucket { return b.atSecond(floorDiv(int6
 func (b *buckets) atSecond(seconds int64) *bucket {
 	for {
 		key := floorDiv(seconds, bucketWidth(b.level))
+		lately := &b.lately[uint64(key)%maxBuckets]
+		if have := *lately; have != nil && have.key == key {
+			return have
+		}
 		if have := b.by[key]; have != nil {
+			*lately = have
 			return have
 		}
 		if len(b.by) == maxBuckets && b.level < maxLevel {
@@ -73,8 +80,9 @@ func (b *buckets) atSecond(seconds int64) *bucket {
 		if b.by == nil {
 			b.by = map[int64]*bucket{}
 		}
-		b.by[key] = new(bucket)
-		return b.by[key]
+		*lately = &bucket{key: key}
+		b.by[key] = *lately
+		return *lately
 	}
 }
 
@@ -88,11 +96,11 @@ func (b *buckets) coarsen(level int) {
 	for key, have := range b.by {
 		to := floorDiv(key, ratio)
 		if by[to] == nil {
-			by[to] = new(bucket)
+			by[to] = &bucket{key: to}
 		}
 		by[to].merge(have)
 	}
-	b.level, b.by = level, by
+	*b = buckets{level: level, by: by}
 }
 
 func (b *buckets) merge(o *buckets) {

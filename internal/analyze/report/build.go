@@ -2,11 +2,8 @@ package report
 
 import (
 	"cmp"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/cbtrace/cbtrace/internal/analyze/finding"
@@ -46,34 +43,30 @@ func (a *Aggregate) decide() (d Decision, t *tally) {
 	return d, t
 }
 
-// largeSeries is from how many values on it pays to sort a series on a goroutine of its own.
-const largeSeries = 1 << 16
+// largeSeries is from how many values on it pays to sort a series beside others.
+const largeSeries = 1 << 10
 
-// sortLarge sorts the large series of a tally side by side: those of a day take seconds otherwise.
-func (t *tally) sortLarge() {
+// large are the large series of a tally, largest first: those of a day take seconds to sort.
+func (t *tally) large() []*series {
 	all := []*series{&t.latency, &t.root, &t.ttft, &t.queue, &t.perToken}
 	parts := t.lookup.parts()
 	all = append(all, parts[:]...)
 	for _, s := range t.stages.all() {
 		all = append(all, &s.durations)
 	}
-	all = slices.DeleteFunc(all, func(s *series) bool { return s.N() < largeSeries })
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(all)) {
-		wg.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(all)); i = next.Add(1) - 1 {
-				all[i].Quantile(500)
-			}
-		})
+	for _, b := range t.buckets.by {
+		all = append(all, &b.latency, &b.ttft)
 	}
-	wg.Wait()
+	all = slices.DeleteFunc(all, func(s *series) bool { return s.N() < largeSeries })
+	slices.SortFunc(all, func(a, b *series) int { return cmp.Compare(b.N(), a.N()) })
+	return all
 }
 
 // Document is the report of what was added. The aggregate stays as it is: more can be added and another document made.
 func (a *Aggregate) Document(c *Capture) *Document {
 	d, t := a.decide()
-	t.sortLarge()
+	large := t.large()
+	told := a.table.tell(d.All, len(large), func(i int) { large[i].Quantile(500) })
 	m := a.opt.Method
 	complete := t.complete
 	if d.MissingStage {
@@ -87,7 +80,7 @@ func (a *Aggregate) Document(c *Capture) *Document {
 		DoubleStartLoadKV: t.doubleLoadResults(), Blend: t.blend.document(m), Transfers: t.transfers.document(m),
 		Failed:   Failed{t.failures.retrieve, t.failures.status, t.failures.aborted, countsOf(&t.failures.reasons), t.failures.requests, []string{}, nil},
 		Findings: t.findingResults(c, d), Slowest: t.slowestResults(d), Quality: a.quality(c),
-		Confidence: t.intervals(), Models: a.table.models(),
+		Confidence: t.intervals(),
 	}
 	if c.Start != c.End || c.Start != 0 {
 		doc.Window = Window{model.Some(int64(c.Start)), model.Some(int64(c.End))}
@@ -97,7 +90,7 @@ func (a *Aggregate) Document(c *Capture) *Document {
 		doc.Groups = append(doc.Groups, t.groupings[i].document(m)...)
 	}
 	doc.Load, doc.Buckets = t.load(c)
-	doc.fromTable(&a.table, d.All)
+	doc.told(told, a.dict)
 	return doc
 }
 

@@ -299,7 +299,7 @@ func (c *codec) buckets(b *buckets) {
 			if b.by == nil {
 				b.by = map[int64]*bucket{}
 			}
-			b.by[*key] = new(bucket)
+			b.by[*key] = &bucket{key: *key}
 		}
 		have := b.by[*key]
 		c.ints(&have.requests, &have.failed)
@@ -401,7 +401,7 @@ func (c *codec) readTable(t *Table) {
 		}
 		d.Hash = xxhash.Sum64String(d.ID)
 		p := packed{d.Hash, d.ID, d.pack(make([]byte, 0, len(data)))}
-		if last != nil && t.kept.compare(last, &p) > 0 {
+		if last != nil && t.compare(last, &p) > 0 {
 			c.fail()
 			return
 		}

@@ -3,7 +3,7 @@ package report
 import (
 	"bytes"
 	"cmp"
-	"container/heap"
+	"math"
 	"slices"
 	"strings"
 
@@ -111,16 +111,21 @@ func (d *Digest) fill(dict *model.Dict, r *model.Row) {
 // A Table is the request table of R8.4: the digests of the requests with the smallest hashes, a uniform sample that merges exactly.
 type Table struct {
 	Total int64 // requests offered, also those that are not kept
-	kept  digestHeap
+	dict  *model.Dict
+	rows  []packed // in no order, and up to fullTable of them until prune
+	bound uint64   // requests of a larger hash are out
 
 	scratch Digest
 	packing []byte
 }
 
-func newTable(dict *model.Dict) Table { return Table{kept: digestHeap{dict: dict}} }
+// fullTable is how many digests a table grows to before those of large hashes go.
+const fullTable = maxDigests + maxDigests/4
+
+func newTable(dict *model.Dict) Table { return Table{dict: dict, bound: math.MaxUint64} }
 
 // Len is how many digests are kept.
-func (t *Table) Len() int { return len(t.kept.rows) }
+func (t *Table) Len() int { return min(len(t.rows), maxDigests) }
 
 // A packed is a digest as it lies in a table.
 type packed struct {
@@ -131,9 +136,15 @@ type packed struct {
 
 // digest is the digest that was packed.
 func (p *packed) digest() *Digest {
-	d := &Digest{Hash: p.hash, ID: p.id}
-	_ = d.unpack(p.data, &own) // it was packed here, or read with this very function
+	d := &Digest{}
+	p.unpack(d)
 	return d
+}
+
+// unpack makes d the digest that was packed, with the memory that d has.
+func (p *packed) unpack(d *Digest) {
+	*d = Digest{Hash: p.hash, ID: p.id, Stages: d.Stages[:0], Lookups: d.Lookups[:0]}
+	_ = d.unpack(p.data, &own) // it was packed here, or read with this very function
 }
 
 // All gives the digests in order of (hash, id).
@@ -158,74 +169,78 @@ func (t *Table) Repeated() int64 {
 }
 
 func (t *Table) sorted() []packed {
-	rows := slices.Clone(t.kept.rows)
-	slices.SortFunc(rows, func(a, b packed) int { return t.kept.compare(&a, &b) })
+	t.prune()
+	rows := slices.Clone(t.rows)
+	t.order(rows)
 	return rows
+}
+
+func (t *Table) order(rows []packed) {
+	slices.SortFunc(rows, func(a, b packed) int { return t.compare(&a, &b) })
 }
 
 func (t *Table) add(r *model.Row) {
 	t.Total++
-	if t.Len() == maxDigests {
-		if last := &t.kept.rows[0]; r.Hash > last.hash || r.Hash == last.hash && r.ID > last.id {
-			return
-		}
+	if r.Hash > t.bound {
+		return
 	}
-	t.scratch.fill(t.kept.dict, r)
+	t.scratch.fill(t.dict, r)
 	t.packing = t.scratch.pack(t.packing[:0])
 	t.insert(packed{r.Hash, strings.Clone(r.ID), bytes.Clone(t.packing)})
 }
 
 func (t *Table) insert(p packed) {
-	switch {
-	case t.Len() < maxDigests: // a heap only from the moment when it is full
-		if t.kept.rows = append(t.kept.rows, p); t.Len() == maxDigests {
-			heap.Init(&t.kept)
-		}
-	case t.kept.compare(&p, &t.kept.rows[0]) < 0:
-		t.kept.rows[0] = p
-		heap.Fix(&t.kept, 0)
+	if p.hash > t.bound {
+		return
+	}
+	if t.rows = append(t.rows, p); len(t.rows) >= fullTable {
+		t.prune()
+	}
+}
+
+// prune leaves the digests that are kept.
+func (t *Table) prune() {
+	if len(t.rows) <= maxDigests {
+		return
+	}
+	hashes := make([]uint64, len(t.rows))
+	for i := range t.rows {
+		hashes[i] = t.rows[i].hash
+	}
+	t.bound = model.NthSmallest(hashes, maxDigests)
+	t.rows = slices.DeleteFunc(t.rows, func(p packed) bool { return p.hash > t.bound })
+	if len(t.rows) > maxDigests { // several of the last hash
+		t.order(t.rows)
+		clear(t.rows[maxDigests:])
+		t.rows = t.rows[:maxDigests]
 	}
 }
 
 func (t *Table) merge(o *Table) {
 	t.Total += o.Total
-	for _, p := range o.kept.rows {
-		t.insert(p)
-	}
-}
-
-// digestHeap has the largest (hash, id) first.
-type digestHeap struct {
-	dict *model.Dict
-	rows []packed
+	t.bound = min(t.bound, o.bound)
+	t.rows = append(t.rows, o.rows...)
+	t.prune()
 }
 
 // compare orders by hash and id. Digests of one id, of a request that lies in two shards, are told apart by all they hold.
-func (h *digestHeap) compare(a, b *packed) int {
-	if c := cmp.Or(cmp.Compare(a.hash, b.hash), strings.Compare(a.id, b.id)); c != 0 || bytes.Equal(a.data, b.data) {
+func (t *Table) compare(a, b *packed) int {
+	if a.hash != b.hash {
+		return cmp.Compare(a.hash, b.hash)
+	}
+	if c := strings.Compare(a.id, b.id); c != 0 || bytes.Equal(a.data, b.data) {
 		return c
 	}
-	return bytes.Compare(h.named(a), h.named(b))
+	return bytes.Compare(t.named(a), t.named(b))
 }
 
 // named is a packed digest with names instead of their numbers, which are those of this run alone.
-func (h *digestHeap) named(p *packed) []byte {
+func (t *Table) named(p *packed) []byte {
 	d := p.digest()
 	var names []byte
 	for _, id := range d.names() {
-		names = append(append(names, h.dict.Str(*id)...), 0)
+		names = append(append(names, t.dict.Str(*id)...), 0)
 		*id = 0
 	}
 	return d.pack(names)
-}
-
-func (h *digestHeap) Len() int           { return len(h.rows) }
-func (h *digestHeap) Less(i, j int) bool { return h.compare(&h.rows[i], &h.rows[j]) > 0 }
-func (h *digestHeap) Swap(i, j int)      { h.rows[i], h.rows[j] = h.rows[j], h.rows[i] }
-func (h *digestHeap) Push(x any)         { h.rows = append(h.rows, x.(packed)) }
-func (h *digestHeap) Pop() any {
-	last := len(h.rows) - 1
-	p := h.rows[last]
-	h.rows = h.rows[:last]
-	return p
 }

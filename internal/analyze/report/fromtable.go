@@ -2,51 +2,137 @@ package report
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/cbtrace/cbtrace/internal/analyze/finding"
 	"github.com/cbtrace/cbtrace/internal/model"
 )
 
-// fromTable fills in what single requests tell: which of them failed, which took longest in a stage, what the cache was worth. All requests
-// count, or those with a stage of the vocabulary. Of more requests than the table holds it is a uniform sample that tells (R8.4).
-func (d *Document) fromTable(t *Table, all bool) {
-	type stageOf struct {
-		stage model.Stage
-		owner model.Owner
+// told is what single requests tell: of which models they are, which of them failed, which took longest in a stage, what the cache was worth.
+// Of more requests than the table holds it is a uniform sample that tells (R8.4).
+type told struct {
+	models  map[model.StrID]int64 // their weights, in fixed point, so that the order does not matter (R2.5)
+	failed  []failedOne
+	longest [int(model.NumStages) * numOwners]longestIn
+	worth   worthSums
+}
+
+// A failedOne is a request that failed, and why.
+type failedOne struct {
+	window  int64
+	id, why string
+}
+
+// longestIn is the request that took longest in a stage; without an id there is none.
+type longestIn struct {
+	total int64
+	id    string
+}
+
+func (l *longestIn) see(total int64, id string) {
+	if l.id == "" || total > l.total || total == l.total && id < l.id {
+		l.total, l.id = total, id
 	}
-	took, ids := map[stageOf]int64{}, map[stageOf]string{}
-	var failed []*Digest
-	var w worthSums
-	for i := range t.kept.rows { // in no order: nothing below depends on it
-		q := t.kept.rows[i].digest()
-		if !all && q.Flags&model.RowVocabulary == 0 {
-			continue
+}
+
+// toldAtOnce is how many digests are unpacked at a time.
+const toldAtOnce = 2048
+
+// tell goes through the requests of a table, parts of them side by side, with other work that is numbered below n. All requests count, or those with
+// a stage of the vocabulary.
+func (t *Table) tell(all bool, n int, do func(i int)) *told {
+	t.prune()
+	var out told
+	var mu sync.Mutex
+	parts := slices.Collect(slices.Chunk(t.rows, toldAtOnce))
+	model.InParallel(len(parts)+n, func(i int) {
+		if i >= len(parts) {
+			do(i - len(parts))
+			return
 		}
-		if q.failed() {
-			failed = append(failed, q)
+		var part told
+		var d Digest
+		for j := range parts[i] {
+			parts[i][j].unpack(&d)
+			part.add(&d, all)
 		}
-		w.add(q)
-		for i := range q.Stages {
-			s := &q.Stages[i]
-			key := stageOf{s.Stage, s.Owner}
-			if before, ok := took[key]; s.Counted > 0 && (!ok || s.Total > before || s.Total == before && q.ID < ids[key]) {
-				took[key], ids[key] = s.Total, q.ID
-			}
+		mu.Lock()
+		out.merge(&part)
+		mu.Unlock()
+	})
+	return &out
+}
+
+func (t *told) add(d *Digest, all bool) {
+	weight := int64(1 << 20)
+	if d.Weight > 0 {
+		weight = int64(math.Round(min(d.Weight, 1<<20) * (1 << 20)))
+	}
+	if t.models == nil {
+		t.models = map[model.StrID]int64{}
+	}
+	t.models[d.Model] += weight
+	if !all && d.Flags&model.RowVocabulary == 0 {
+		return
+	}
+	if d.failed() {
+		t.failed = append(t.failed, failedOne{d.Window, d.ID, d.why()})
+	}
+	t.worth.add(d)
+	for i := range d.Stages {
+		if s := &d.Stages[i]; s.Counted > 0 {
+			t.longest[int(s.Stage)*numOwners+int(s.Owner)].see(s.Total, d.ID)
 		}
 	}
+}
+
+func (t *told) merge(o *told) {
+	if t.models == nil {
+		t.models = map[model.StrID]int64{}
+	}
+	for id, weight := range o.models {
+		t.models[id] += weight
+	}
+	t.failed = append(t.failed, o.failed...)
+	for i := range o.longest {
+		if l := &o.longest[i]; l.id != "" {
+			t.longest[i].see(l.total, l.id)
+		}
+	}
+	t.worth.merge(o.worth)
+}
+
+// shares are those of the models in the requests.
+func (t *told) shares(dict *model.Dict) map[string]float64 {
+	whole, out := int64(0), map[string]float64{}
+	for _, weight := range t.models {
+		whole += weight
+	}
+	for id, weight := range t.models {
+		out[dict.Str(id)] = float64(weight) / float64(whole)
+	}
+	return out
+}
+
+// told fills in what single requests told.
+func (d *Document) told(t *told, dict *model.Dict) {
+	d.Models = t.shares(dict)
 	for i := range d.Stages {
 		s := &d.Stages[i]
 		if s.MaxNS.V > 0 { // points take no time anywhere
-			s.Longest = ids[stageOf{model.StageOf(s.Stage), ownerOf(s.Owner)}]
+			s.Longest = t.longest[int(model.StageOf(s.Stage))*numOwners+int(ownerOf(s.Owner))].id
 		}
 	}
-	slices.SortFunc(failed, func(a, b *Digest) int { return cmp.Or(cmp.Compare(b.Window, a.Window), strings.Compare(a.ID, b.ID)) })
-	for _, q := range failed[:min(len(failed), longest)] {
-		d.Failed.Exemplars, d.Failed.Why = append(d.Failed.Exemplars, q.ID), append(d.Failed.Why, q.why())
+	slices.SortFunc(t.failed, func(a, b failedOne) int {
+		return cmp.Or(cmp.Compare(b.window, a.window), strings.Compare(a.id, b.id), strings.Compare(a.why, b.why))
+	})
+	for _, q := range t.failed[:min(len(t.failed), longest)] {
+		d.Failed.Exemplars, d.Failed.Why = append(d.Failed.Exemplars, q.id), append(d.Failed.Why, q.why)
 	}
-	d.CacheWorth = w.worth(t.kept.dict.Str)
+	d.CacheWorth = t.worth.worth(dict.Str)
 }
 
 // ownerOf is the owner of a name.

@@ -1,8 +1,6 @@
 package report
 
 import (
-	"math"
-
 	"github.com/cbtrace/cbtrace/internal/model"
 )
 
@@ -41,26 +39,6 @@ func (t *tally) intervals() []Interval {
 				out = append(out, i)
 			}
 		}
-	}
-	return out
-}
-
-// models are the shares of the models in the requests of the table: in all of them while they are not more than it holds, else in a uniform
-// sample.
-func (t *Table) models() map[string]float64 {
-	n, whole, dict := map[model.StrID]int64{}, int64(0), t.kept.dict
-	for i := range t.kept.rows {
-		d := t.kept.rows[i].digest()
-		weight := int64(1 << 20) // in fixed point, so that the order does not matter (R2.5)
-		if d.Weight > 0 {
-			weight = int64(math.Round(min(d.Weight, 1<<20) * (1 << 20)))
-		}
-		n[d.Model] += weight
-		whole += weight
-	}
-	out := map[string]float64{}
-	for id, weight := range n {
-		out[dict.Str(id)] = float64(weight) / float64(whole)
 	}
 	return out
 }

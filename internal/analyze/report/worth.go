@@ -72,17 +72,32 @@ func (w *worthSums) add(d *Digest) {
 	if !ok {
 		return
 	}
-	if *w == nil {
-		*w = worthSums{}
-	}
-	f := (*w)[d.Model]
-	if f == nil {
-		f = &passes{}
-		(*w)[d.Model] = f
-	}
+	f := w.of(d.Model)
 	f.all = append(f.all, p)
 	f.spent.add(spent)
 	f.loaded.add(int64(p.loaded))
+}
+
+// of are the passes of a model.
+func (w *worthSums) of(id model.StrID) *passes {
+	if *w == nil {
+		*w = worthSums{}
+	}
+	f := (*w)[id]
+	if f == nil {
+		f = &passes{}
+		(*w)[id] = f
+	}
+	return f
+}
+
+func (w *worthSums) merge(o worthSums) {
+	for id, from := range o {
+		f := w.of(id)
+		f.all = append(f.all, from.all...)
+		f.spent.merge(from.spent)
+		f.loaded.merge(from.loaded)
+	}
 }
 
 // worth is the estimate; nil where the requests do not tell. Passes and models are put in an order that does not depend on how they were read,
@@ -91,7 +106,10 @@ func (w worthSums) worth(names func(model.StrID) string) *CacheWorth {
 	byModel := map[string]*passes{}
 	for id, f := range w {
 		slices.SortFunc(f.all, func(a, b forwardPass) int {
-			return cmp.Or(cmp.Compare(a.computed, b.computed), cmp.Compare(a.loaded, b.loaded), cmp.Compare(a.ns, b.ns))
+			if a.computed != b.computed {
+				return cmp.Compare(a.computed, b.computed)
+			}
+			return cmp.Or(cmp.Compare(a.loaded, b.loaded), cmp.Compare(a.ns, b.ns))
 		})
 		byModel[names(id)] = f
 	}
