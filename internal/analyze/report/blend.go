@@ -36,12 +36,21 @@ func (b *blendSums) sums() [15]*optSum {
 }
 
 func (b *blendSums) add(r *model.RowBlend) {
-	empty := model.Opt{V: r.ImpEmpty, OK: r.HasImpEmpty}
-	said := [15]model.Opt{r.L2Bytes, r.L2Chunks, r.Matches, r.TableHits, r.Probes, r.L1Hits, r.L2Misses, r.ScatteredTokens, r.SlotWrites,
-		r.PrefixChunks, r.ShiftedChunks, r.DroppedChunks, r.PartialBlocks, r.ImpCount, empty}
-	for i, to := range b.sums() {
-		to.add(said[i])
-	}
+	b.l2Bytes.add(r.L2Bytes)
+	b.l2Chunks.add(r.L2Chunks)
+	b.matches.add(r.Matches)
+	b.tableHits.add(r.TableHits)
+	b.probes.add(r.Probes)
+	b.l1Hits.add(r.L1Hits)
+	b.l2Misses.add(r.L2Misses)
+	b.scatteredTokens.add(r.ScatteredTokens)
+	b.slotWrites.add(r.SlotWrites)
+	b.prefixChunks.add(r.PrefixChunks)
+	b.shiftedChunks.add(r.ShiftedChunks)
+	b.droppedChunks.add(r.DroppedChunks)
+	b.partialBlocks.add(r.PartialBlocks)
+	b.impCount.add(r.ImpCount)
+	b.impEmpty.add(model.Opt{V: r.ImpEmpty, OK: r.HasImpEmpty})
 	b.l2Rate.add(r.L2Bytes, r.L2Union)
 	b.scatterRate.add(r.ScatteredTokens, r.ScatterUnion)
 	// Rows keep the matches of all lookups together: each of them counts with their mean.

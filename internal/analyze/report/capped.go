@@ -24,7 +24,8 @@ type capped[K comparable, V any, P merger[V]] struct {
 	text  func(K) string
 
 	entries map[K]*cappedEntry[K, V]
-	heap    cappedHeap[K, V] // of all entries once there are limit of them, largest hash first
+	last    *cappedEntry[K, V] // the one asked for last, nil where it may be gone
+	heap    cappedHeap[K, V]   // of all entries once there are limit of them, largest hash first
 	other   *V
 }
 
@@ -48,7 +49,11 @@ func newCapped[K comparable, V any, P merger[V]](limit int, text func(K) string)
 
 // at is the value of a name, or that of all others. The pointer is good until the next call.
 func (c *capped[K, V, P]) at(key K) *V {
+	if c.last != nil && c.last.key == key {
+		return &c.last.value
+	}
 	if e, ok := c.entries[key]; ok {
+		c.last = e
 		return &e.value
 	}
 	text := c.text(key)
@@ -72,6 +77,7 @@ func (c *capped[K, V, P]) at(key K) *V {
 		}
 		P(c.other).merge(&last.value)
 		delete(c.entries, last.key)
+		c.last = nil
 		c.heap[0] = e
 		heap.Fix(&c.heap, 0)
 	}
@@ -98,7 +104,7 @@ func (c *capped[K, V, P]) shrink(limit int) {
 	if limit >= c.limit {
 		return
 	}
-	c.limit = limit
+	c.limit, c.last = limit, nil
 	all := slices.SortedFunc(maps.Values(c.entries), func(a, b *cappedEntry[K, V]) int { return a.compare(b) })
 	for i := limit; i < len(all); i++ {
 		if c.other == nil {

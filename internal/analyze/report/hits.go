@@ -63,10 +63,15 @@ func (s *hitSums) add(r *model.Row) {
 	} else if x, ok := fixed(float64(h.Hit.V) / float64(h.Requested.V)); ok {
 		s.ratios.add(x)
 	}
-	said := [9]model.Opt{h.Prefix, h.Segmented, h.NonPrefix, h.L1Tokens, h.L2Tokens, h.L1Keys, h.L2Keys, h.Written, h.Shortfall}
-	for i, to := range s.optional() {
-		to.add(said[i])
-	}
+	s.prefix.add(h.Prefix)
+	s.segmented.add(h.Segmented)
+	s.nonPrefix.add(h.NonPrefix)
+	s.l1Tokens.add(h.L1Tokens)
+	s.l2Tokens.add(h.L2Tokens)
+	s.l1Keys.add(h.L1Keys)
+	s.l2Keys.add(h.L2Keys)
+	s.written.add(h.Written)
+	s.shortfall.add(h.Shortfall)
 	if h.Written.OK {
 		s.reuseOf.add(h.Requested.V)
 	}

@@ -18,9 +18,14 @@ const (
 // Its size depends on the time that requests cover, not on how many there are.
 type instants struct {
 	blocks map[int64]*[blockSeconds]int32
-	last   int64 // the block used last, and its number
-	block  *[blockSeconds]int32
-	over   bool // requests cover too much time: not known
+	lately [1 << 6]numbered // blocks by the last bits of their numbers
+	over   bool             // requests cover too much time: not known
+}
+
+// numbered is a block and its number.
+type numbered struct {
+	n     int64
+	block *[blockSeconds]int32
 }
 
 // add counts a window [start, end): it is open at a whole second s when start ≤ s < end.
@@ -50,8 +55,9 @@ func (m *instants) mark(s int64, d int32) {
 
 // at is a block, nil once there are too many.
 func (m *instants) at(n int64) *[blockSeconds]int32 {
-	if m.block != nil && m.last == n {
-		return m.block
+	lately := &m.lately[uint64(n)%uint64(len(m.lately))]
+	if lately.block != nil && lately.n == n {
+		return lately.block
 	}
 	b := m.blocks[n]
 	if b == nil {
@@ -67,7 +73,7 @@ func (m *instants) at(n int64) *[blockSeconds]int32 {
 		b = new([blockSeconds]int32)
 		m.blocks[n] = b
 	}
-	m.last, m.block = n, b
+	*lately = numbered{n, b}
 	return b
 }
 

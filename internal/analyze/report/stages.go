@@ -84,7 +84,7 @@ func (t *stageSums) add(r *model.Row, per Per) {
 				to.durations.add(s.Union)
 			}
 		}
-		if inLatency {
+		if inLatency && s.Critical|s.Drag|s.TTFT|s.TTFTDrag != 0 { // most stages are not on the path
 			to.critical.add(s.Critical)
 			to.drag.add(s.Drag)
 			to.ttft.add(s.TTFT)
