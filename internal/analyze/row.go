@@ -191,7 +191,9 @@ func (a *analyzer) stage(key model.StrID, owner model.Owner, class model.Class) 
 		a.stageAt = append(a.stageAt, make([]int32, n+1-len(a.stageAt)+256)...)
 	}
 	if a.stageAt[n] == 0 {
-		a.row.Stages = append(a.row.Stages, model.RowStage{Stage: key, Owner: owner, Class: class})
+		a.row.Stages = append(a.row.Stages, model.RowStage{}) // filled in place: what is put together elsewhere is slow to copy
+		st := &a.row.Stages[len(a.row.Stages)-1]
+		st.Stage, st.Owner, st.Class = key, owner, class
 		a.covers = append(a.covers, cover{})
 		a.stageAt[n] = int32(len(a.row.Stages))
 	}

@@ -169,7 +169,9 @@ func (b *bounds) add(t *task, until model.Time, bound model.Bound) {
 		return
 	}
 	p, d := &b.w.path, hi.Sub(t.lo)
-	p.Segments = append(p.Segments, Segment{t.lo, hi, t.span, t.during, t.kind, bound})
+	p.Segments = append(p.Segments, Segment{}) // filled in place, as in stage
+	seg := &p.Segments[len(p.Segments)-1]
+	seg.Lo, seg.Hi, seg.Span, seg.During, seg.Kind, seg.Bound = t.lo, hi, t.span, t.during, t.kind, bound
 	p.Bounds[bound] += d
 	p.Kinds[t.kind] += d
 	t.span.Critical += d

@@ -122,8 +122,10 @@ func (w *Work) stage(s *model.Span) int {
 	}
 	at := w.slots[n]
 	if at == 0 {
-		w.path.Stages = append(w.path.Stages, Stage{Key: s.StageKey, Owner: owner})
+		w.path.Stages = append(w.path.Stages, Stage{}) // filled in place: what is put together elsewhere is slow to copy
 		at = int32(len(w.path.Stages))
+		row := &w.path.Stages[at-1]
+		row.Key, row.Owner = s.StageKey, owner
 		w.slots[n] = at
 	}
 	return int(at - 1)

@@ -113,7 +113,9 @@ func (w *Work) takeTurns(b *bounds) {
 		}
 		t.lo = to
 		if len(k.Steps) > 0 {
-			w.todo = append(w.todo, task{lo: from, hi: to, span: k, frame: true, turns: inTurns(k.Steps, from, to)})
+			w.todo = append(w.todo, task{}) // filled in place, as in stage
+			next := &w.todo[len(w.todo)-1]
+			next.lo, next.hi, next.span, next.frame, next.turns = from, to, k, true, inTurns(k.Steps, from, to)
 			return
 		}
 		b.emit(&task{lo: from, hi: to, span: k})

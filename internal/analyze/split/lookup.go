@@ -59,16 +59,19 @@ func (sp *Splitter) lookups() {
 	}
 	slices.SortFunc(sp.spans, sp.order)
 	for _, s := range sp.spans {
-		l := Lookup{Span: s}
-		if n := len(sp.out.Lookups); n < len(rows) {
-			l.Legs = rows[:n+1][n].Legs[:0]
+		var legs []Leg
+		n := len(sp.out.Lookups)
+		if n < len(rows) {
+			legs = rows[n].Legs[:0]
 		}
+		sp.out.Lookups = append(sp.out.Lookups, Lookup{}) // filled in place: it is large
+		l := &sp.out.Lookups[n]
+		l.Span, l.Legs = s, legs
 		if rpc {
-			sp.splitRPC(&l)
+			sp.splitRPC(l)
 		} else {
-			sp.splitServer(&l)
+			sp.splitServer(l)
 		}
-		sp.out.Lookups = append(sp.out.Lookups, l)
 	}
 	if rpc {
 		sp.usualInterval()

@@ -39,7 +39,7 @@ func (w *walk) under(rpc *model.Span, lastPoll model.Time) {
 	w.load, w.other, w.standIns, w.stack = w.load[:0], w.other[:0], w.standIns[:0], w.stack[:0]
 	w.first, w.lastLeaf, w.hasLeaf = math.MaxInt64, math.MinInt64, false
 	w.lookups, w.standIn, w.upper, w.loaded, w.apart = 0, false, false, false, true
-	w.stack = append(w.stack, frame{span: rpc, done: math.MinInt64})
+	w.push(rpc, false)
 	for len(w.stack) > 0 {
 		top := &w.stack[len(w.stack)-1]
 		if top.next == len(top.span.Kids) {
@@ -51,12 +51,10 @@ func (w *walk) under(rpc *model.Span, lastPoll model.Time) {
 		if k.Stage == model.StageLookupRPC {
 			continue
 		}
-		f := frame{span: k, done: math.MinInt64, inLookup: top.inLookup || k.Stage == model.StageLookup}
-		if f.inLookup && timed(k) {
-			top.working = top.working || k.Class == model.Work
-			if k.Class == model.Work {
-				w.first = min(w.first, k.Start)
-			}
+		inLookup := top.inLookup || k.Stage == model.StageLookup
+		if inLookup && k.Class == model.Work && timed(k) {
+			top.working = true
+			w.first = min(w.first, k.Start)
 		}
 		if k.Stage == model.StageLookup && !top.inLookup { // a lookup of its own
 			w.loaded, w.standIns = false, w.standIns[:0]
@@ -66,14 +64,20 @@ func (w *walk) under(rpc *model.Span, lastPoll model.Time) {
 				w.apart = w.apart && k.Proc != rpc.Proc && (k.End <= rpc.Start || k.Start >= rpc.End)
 			}
 		}
-		w.stack = append(w.stack, f)
+		w.push(k, inLookup)
 	}
+}
+
+func (w *walk) push(s *model.Span, inLookup bool) {
+	w.stack = append(w.stack, frame{})
+	f := &w.stack[len(w.stack)-1]
+	f.span, f.done, f.inLookup = s, math.MinInt64, inLookup
 }
 
 // leave takes the last span off the stack, with all under it seen.
 func (w *walk) leave(lastPoll model.Time) {
 	n := len(w.stack) - 1
-	f := w.stack[n]
+	f := &w.stack[n]
 	w.stack = w.stack[:n]
 	s := f.span
 	if n == 0 || !f.inLookup {
@@ -89,7 +93,7 @@ func (w *walk) leave(lastPoll model.Time) {
 				w.hasLeaf, w.lastLeaf = true, max(w.lastLeaf, s.End)
 			}
 		}
-		w.judge(s, &f)
+		w.judge(s, f)
 	}
 	if f.leaves {
 		up.leaves, up.done = true, max(up.done, f.done)
