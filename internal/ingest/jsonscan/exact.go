@@ -98,23 +98,20 @@ func (s *Scanner) Hex() (n uint64, ok bool) {
 
 // Hex16 is the number that b, of at least 16 bytes, begins with in 16 hex digits.
 func Hex16(b []byte) (n uint64, ok bool) {
-	high, ok1 := hex8(binary.LittleEndian.Uint64(b))
-	low, ok2 := hex8(binary.LittleEndian.Uint64(b[8:]))
-	return uint64(high)<<32 | uint64(low), ok1 && ok2
+	high, bad1 := hex8(binary.LittleEndian.Uint64(b))
+	low, bad2 := hex8(binary.LittleEndian.Uint64(b[8:]))
+	return uint64(bits.ReverseBytes32(high))<<32 | uint64(bits.ReverseBytes32(low)), bad1|bad2 == 0
 }
 
-// hex8 reads 8 hex digits, the first in the lowest byte of w. All bytes are worked on at once: a digit is its low four bits, a letter nine
-// more; the text is spelled back from the values to see that it was hex.
-func hex8(w uint64) (n uint32, ok bool) {
+// hex8 reads 8 hex digits, the first in the lowest byte of w, into bytes, the first of which is the lowest; bad is 0 if they are that. All bytes are worked on at
+// once: a digit is its low four bits, a letter nine more; the text is spelled back from the values to see that it was hex.
+func hex8(w uint64) (n uint32, bad uint64) {
 	v := w&(ones*0x0f) + w>>6&ones*9
-	lower := w | ones*0x20
 	spelled := v + ones*'0' + (v+ones*6)>>4&ones*('a'-'9'-1)
-	if spelled != lower || v&(ones*0xf0) != 0 || (w|w>>1)&(ones*0x20) != ones*0x20 {
-		return 0, false
-	}
+	bad = spelled ^ (w | ones*0x20) | v&(ones*0xf0) | ^(w|w>>1)&(ones*0x20)
 	v = (v<<4 | v>>8) & 0x00ff00ff00ff00ff // pairs of digits are bytes
 	v = (v | v>>8) & 0x0000ffff0000ffff
-	return bits.ReverseBytes32(uint32(v | v>>16)), true
+	return uint32(v | v>>16), bad
 }
 
 // Digits reads a number of up to 19 decimal digits without sign; it stops at the first other byte, which is not passed.
