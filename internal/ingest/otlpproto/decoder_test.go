@@ -448,3 +448,18 @@ func TestReportsTruncatedAsSuch(t *testing.T) {
 		t.Errorf("%+v", rep)
 	}
 }
+
+func TestASCII(t *testing.T) {
+	for n := range 40 {
+		s := bytes.Repeat([]byte("a"), n)
+		if !ascii(s) {
+			t.Errorf("%d letters are not ASCII", n)
+		}
+		for i := range s {
+			if s[i] = 0x80; ascii(s) {
+				t.Errorf("%d bytes with 0x80 at %d are ASCII", n, i)
+			}
+			s[i] = 'a'
+		}
+	}
+}

@@ -19,6 +19,7 @@ const (
 	tagEnd      = 8<<3 | wireI64
 	tagAttr     = 9<<3 | wireLen
 	tagStatus   = 15<<3 | wireLen
+	tagFlags    = 16<<3 | wireI32 // of two bytes
 
 	statusCode  = 3 // 1 was deprecated_code, 2 is the message
 	statusError = 2
@@ -64,6 +65,11 @@ func (d *Decoder) spanFields(r *model.Record, p []byte) error {
 		case tag&7 == wireI64 && len(p)-i >= 9 && tag < 0x80:
 			f.num, f.typ, f.hi = uint64(tag>>3), wireI64, i+9
 			f.n = binary.LittleEndian.Uint64(p[i+1:])
+		case tag == tagKind && i+1 < len(p) && p[i+1] < 0x80:
+			f.n, f.hi = uint64(p[i+1]), i+2
+		case tag == tagFlags&0x7f|0x80 && len(p)-i >= 6 && p[i+1] == tagFlags>>7:
+			i += 6
+			continue
 		default:
 			var err error
 			if f, err = next(p, i); err != nil {

@@ -3,6 +3,7 @@ package otlpproto
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/binary"
 	"math"
 	"strconv"
 	"unicode/utf8"
@@ -113,6 +114,11 @@ func (d *Decoder) attribute(p []byte) error {
 		case valueInt<<3 | wireVarint:
 			if n, at, err := varint(val, 1); err == nil && at == len(val) {
 				d.b.AddInt(k, int64(n))
+				return nil
+			}
+		case valueDouble<<3 | wireI64:
+			if len(val) == 9 {
+				d.b.AddFloat(k, math.Float64frombits(binary.LittleEndian.Uint64(val[1:])))
 				return nil
 			}
 		}
@@ -303,8 +309,25 @@ func appendQuoted(dst, s []byte) []byte {
 
 // valid is text as UTF-8: bytes that are not become U+FFFD.
 func valid(s []byte) []byte {
-	if utf8.Valid(s) {
+	if ascii(s) || utf8.Valid(s) {
 		return s
 	}
 	return bytes.ToValidUTF8(s, []byte("\uFFFD"))
+}
+
+// ascii reports whether s is ASCII: texts are short, and nearly all are.
+func ascii(s []byte) bool {
+	var all uint64
+	switch n := len(s); {
+	case n >= 8:
+		for i := 0; i < n-8; i += 8 {
+			all |= binary.LittleEndian.Uint64(s[i:])
+		}
+		all |= binary.LittleEndian.Uint64(s[n-8:])
+	case n >= 4:
+		all = uint64(binary.LittleEndian.Uint32(s) | binary.LittleEndian.Uint32(s[n-4:]))
+	case n > 0:
+		all = uint64(s[0] | s[n/2] | s[n-1])
+	}
+	return all&0x8080808080808080 == 0
 }
