@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/cbtrace/cbtrace/internal/model"
@@ -14,9 +15,10 @@ var errCorrupt = errors.New("records are damaged")
 
 // The content of a record, independent of where it stands:
 //
-//	number of its shape, [shape], [id], [parent], [start: 8 bytes], [duration], position, values of attributes
+//	number of its shape, [shape], sizes, [id], [parent], [start: 8 bytes], duration, position, values of attributes
 //
-// Numbers are varints. The shape says what of it is there; it is spelled out where the number is 0. The chunk's entry says request, trace and file.
+// The shape says what of it is there; it is spelled out where the number is 0. Sizes are those of duration and position, a nibble each; an attribute's
+// number comes behind its size. Other numbers are varints. The chunk's entry says request, trace and file.
 
 // maxFixed is more than the part of a content before its values can take, without a shape that is spelled out.
 const maxFixed = window
@@ -31,6 +33,16 @@ func putUvarint(b []byte, n int, v uint64) int {
 	b[n] = byte(v)
 	return n + 1
 }
+
+// sizeOf is how many bytes a number needs.
+func sizeOf(v uint64) int { return (bits.Len64(v) + 7) / 8 }
+
+// sized are masks of the last so many bytes of a word.
+var sized = [16]uint64{0, 1<<8 - 1, 1<<16 - 1, 1<<24 - 1, 1<<32 - 1, 1<<40 - 1, 1<<48 - 1, 1<<56 - 1, 1<<64 - 1}
+
+// zigzag makes numbers small that are near 0, unzigzag is its inverse.
+func zigzag(v uint64) uint64   { return v<<1 ^ uint64(int64(v)>>63) }
+func unzigzag(v uint64) uint64 { return v>>1 ^ -(v & 1) }
 
 func putID(b []byte, n int, form uint8, id model.SpanID) int {
 	switch form {
@@ -55,20 +67,24 @@ func appendContent(b []byte, sh *shape, batch *model.Batch, r *model.Record, ski
 	if sh.number != 0 {
 		n = putUvarint(p, 0, uint64(sh.number))
 	}
-	n = putID(p, n, sh.forms&shapeIDMask, r.ID)
+	d := uint64(0)
+	if r.End != 0 {
+		if d = uint64(r.End) - uint64(r.Start); r.End < r.Start {
+			d = -d
+		}
+	}
+	dSize, posSize := sizeOf(d), sizeOf(uint64(r.Pos))
+	p[n] = byte(dSize)<<4 | byte(posSize)
+	n = putID(p, n+1, sh.forms&shapeIDMask, r.ID)
 	n = putID(p, n, sh.forms>>shapeParentShift&3, r.Parent)
 	if r.Start != 0 {
 		binary.LittleEndian.PutUint64(p[n:], uint64(r.Start))
 		n += 8
 	}
-	if r.End != 0 {
-		d := uint64(r.End) - uint64(r.Start)
-		if r.End < r.Start {
-			d = -d
-		}
-		n = putUvarint(p, n, d)
-	}
-	n = putUvarint(p, n, uint64(r.Pos))
+	binary.LittleEndian.PutUint64(p[n:], d)
+	n += dSize
+	binary.LittleEndian.PutUint64(p[n:], uint64(r.Pos))
+	n += posSize
 	b = b[:len(b)+n]
 	attrs := batch.AttrsOf(r)
 	for i := range attrs {
@@ -78,7 +94,9 @@ func appendContent(b []byte, sh *shape, batch *model.Batch, r *model.Record, ski
 		a := &attrs[i]
 		switch a.Kind {
 		case model.IntValue, model.BoolValue:
-			b = binary.AppendVarint(b, int64(a.Bits))
+			v := zigzag(a.Bits)
+			size, n := sizeOf(v), len(b)
+			b = binary.LittleEndian.AppendUint64(append(b, byte(size)), v)[:n+1+size]
 		case model.FloatValue:
 			b = binary.LittleEndian.AppendUint64(b, a.Bits)
 		case model.StrValue:
@@ -122,11 +140,6 @@ func (c *cursor) uvarint() uint64 {
 	}
 	c.b = c.b[n:]
 	return v
-}
-
-func (c *cursor) varint() int64 {
-	u := c.uvarint()
-	return int64(u>>1) ^ -int64(u&1)
 }
 
 func (c *cursor) uint64() uint64 {
@@ -197,22 +210,24 @@ func (l *limits) fixed(c *cursor, f *fixed) {
 		return
 	}
 	forms := f.forms
-	f.id, n = idAt(p, n, forms&shapeIDMask)
+	sizes := p[n&(window-1)]
+	f.id, n = idAt(p, n+1, forms&shapeIDMask)
 	f.parent, n = idAt(p, n, forms>>shapeParentShift&3)
 	f.start, f.end = 0, 0
 	if forms&shapeStart != 0 {
 		f.start = model.Time(wordAt(p, n))
 		n += 8
 	}
+	v = wordAt(p, n) & sized[sizes>>4]
+	n += int(sizes >> 4)
 	if forms&shapeEnd != 0 {
-		v, n = uvarintAt(p, n)
 		if forms&shapeBackwards != 0 {
 			v = -v
 		}
 		f.end = model.Time(uint64(f.start) + v)
 	}
-	v, n = uvarintAt(p, n)
-	f.pos = int64(v)
+	f.pos = int64(wordAt(p, n) & sized[sizes&15])
+	n += int(sizes & 15)
 	if n > len(c.b) || !l.holds(f.id) || !l.holds(f.parent) {
 		c.fail()
 		return
@@ -290,7 +305,7 @@ func (l *limits) textOf(content []byte, key model.AttrKey) (found []byte) {
 	for _, h := range f.attributes {
 		switch h.kind() {
 		case model.IntValue, model.BoolValue:
-			c.uvarint()
+			c.bytes(uint64(c.byte()))
 		case model.FloatValue:
 			c.uint64()
 		case model.StrValue:

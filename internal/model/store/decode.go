@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"math"
 	"slices"
@@ -151,34 +152,59 @@ func (d *decoder) content(s *model.Span, e *entry, id string, meta byte, c curso
 	if n > cap(attrs) {
 		attrs = make([]model.Attr, n, n+n/4)
 	}
-	attrs = attrs[:n]
-	for i, h := range rec.attributes {
+	s.Attrs = attrs[:n]
+	if slot > 0 {
+		a := &s.Attrs[n-1]
+		a.Key = keyAttrs[min(slot, len(keyAttrs))-1]
+		a.Value.Kind, a.Value.Int, a.Value.Float, a.Value.Str = model.StrValue, 0, 0, id
+	}
+	if !d.values(s.Attrs, rec.attributes, f.texts, c.b) {
+		s.Attrs = s.Attrs[:0]
+		return errCorrupt
+	}
+	return nil
+}
+
+// values fills in attributes from their heads and what was written of their values, and reports whether that is whole. texts are those that were there last.
+func (d *decoder) values(attrs []model.Attr, heads []attrHead, texts []string, b []byte) bool {
+	for i, h := range heads {
+		if len(b) == 0 || cap(b) < 9 {
+			return false
+		}
 		a := &attrs[i] // filled in place
 		a.Key = h.key()
 		v := &a.Value
 		v.Kind, v.Int, v.Float, v.Str = h.kind(), 0, 0, ""
+		p := b[:9] // a byte and a word are readable behind the end
+		n := 0
 		switch v.Kind {
 		case model.IntValue, model.BoolValue:
-			v.Int = c.varint()
+			size := p[0]
+			v.Int = int64(unzigzag(binary.LittleEndian.Uint64(p[1:]) & sized[size&15]))
+			n = 1 + int(size)
 		case model.FloatValue:
-			v.Float = math.Float64frombits(c.uint64())
+			v.Float = math.Float64frombits(binary.LittleEndian.Uint64(p))
+			n = 8
 		case model.StrValue:
-			text := c.bytes(c.uvarint())
-			if v.Str = f.texts[i]; v.Str != string(text) {
-				v.Str = d.text(a.Key, text, &f.texts[i])
+			size := uint64(p[0])
+			if n = 1; size >= 0x80 {
+				size, n = binary.Uvarint(b)
+			}
+			if n <= 0 || size > uint64(len(b)-n) {
+				return false
+			}
+			text := b[n : n+int(size)]
+			n += int(size)
+			if v.Str = texts[i]; v.Str != string(text) {
+				v.Str = d.text(a.Key, text, &texts[i])
 			}
 		}
+		if n > len(b) {
+			return false
+		}
+		b = b[n:]
 	}
-	if slot > 0 {
-		a := &attrs[n-1]
-		a.Key = keyAttrs[min(slot, len(keyAttrs))-1]
-		a.Value.Kind, a.Value.Int, a.Value.Float, a.Value.Str = model.StrValue, 0, 0, id
-	}
-	s.Attrs = attrs
-	if c.bad {
-		return errCorrupt
-	}
-	return nil
+	return true
 }
 
 // unanchored is the form of a line whose clock has no epoch after all, and puts its times on that (R4.12).

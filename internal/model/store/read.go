@@ -48,7 +48,9 @@ const dropped = math.MaxUint32
 // Reader returns a reader for one goroutine; Read uses one of a pool.
 func (s *Store) Reader() *Reader { return s.newReader() }
 
-func (s *Store) newReader() *Reader { return &Reader{s: s, decoder: newDecoder(s), inOrder: inOrder{dict: s.dict}} }
+func (s *Store) newReader() *Reader {
+	return &Reader{s: s, decoder: newDecoder(s), inOrder: inOrder{dict: s.dict}}
+}
 
 // Read calls fn for every request of partition i, in order of the hash of its id. The spans of a request are in order of (untimed last, raw start, id,
 // trace, content): the same records give the same request, whatever the order in which they came. The request and its spans are good inside fn only.
