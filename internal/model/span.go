@@ -149,19 +149,23 @@ func (s *Span) Owner() Owner {
 }
 
 // Attr is the value of an attribute, the last of several.
-func (s *Span) Attr(k AttrKey) Value {
+func (s *Span) Attr(k AttrKey) Value { return *s.attr(k) }
+
+func (s *Span) attr(k AttrKey) *Value {
 	for i := len(s.Attrs) - 1; i >= 0; i-- {
 		if s.Attrs[i].Key == k {
-			return s.Attrs[i].Value
+			return &s.Attrs[i].Value
 		}
 	}
-	return Value{}
+	return &noValue
 }
+
+var noValue Value // what is not there; nobody writes to it
 
 // Int is the first of the given attributes that holds a number, as an integer.
 func (s *Span) Int(keys ...AttrKey) (int64, bool) {
 	for _, k := range keys {
-		if n, ok := s.Attr(k).Whole(); ok {
+		if n, ok := s.attr(k).Whole(); ok {
 			return n, true
 		}
 	}
@@ -176,7 +180,7 @@ func (s *Span) Count(keys ...AttrKey) int64 {
 
 // Seconds is an attribute in seconds, as ns: rounded to even.
 func (s *Span) Seconds(k AttrKey) (time.Duration, bool) {
-	f, ok := s.Attr(k).Number()
+	f, ok := s.attr(k).Number()
 	if !ok || math.Abs(f) >= 9.2e9 {
 		return 0, false
 	}
@@ -185,23 +189,34 @@ func (s *Span) Seconds(k AttrKey) (time.Duration, bool) {
 
 // True and False report that an attribute holds a truth of that value.
 func (s *Span) True(k AttrKey) bool {
-	v := s.Attr(k)
+	v := s.attr(k)
 	return v.Kind == BoolValue && v.Int != 0
 }
 
 // False reports that an attribute holds false; see True.
 func (s *Span) False(k AttrKey) bool {
-	v := s.Attr(k)
+	v := s.attr(k)
 	return v.Kind == BoolValue && v.Int == 0
 }
 
 // Text is an attribute as text; "" when absent.
-func (s *Span) Text(k AttrKey) string { return s.Attr(k).Text() }
+func (s *Span) Text(k AttrKey) string { return s.attr(k).Text() }
 
 // Worker is the rank that a span names (worker_id, rank, tp_rank), "" when it names none.
 func (s *Span) Worker() string {
-	for _, k := range [...]AttrKey{AttrWorkerID, AttrRank, AttrTPRank} {
-		if v := s.Attr(k); v.Kind != NoValue {
+	var found [3]*Value
+	for i := range s.Attrs {
+		switch a := &s.Attrs[i]; a.Key {
+		case AttrWorkerID:
+			found[0] = &a.Value
+		case AttrRank:
+			found[1] = &a.Value
+		case AttrTPRank:
+			found[2] = &a.Value
+		}
+	}
+	for _, v := range found {
+		if v != nil && v.Kind != NoValue {
 			return v.Text()
 		}
 	}
