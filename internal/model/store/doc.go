@@ -9,6 +9,10 @@
 // A chunk is a run of records and a dictionary. A record names its (request, trace, file) by the number of an entry of the dictionary, so that an
 // id and a trace id cost nothing per record, and identify reads dictionaries instead of records: they hold every (trace, key) pair of the capture.
 //
+// What else records have in common, such as their name, stage, resource and the keys of their attributes, is their shape: a record names it by its number in a
+// table of the store, and what follows from a shape is worked out once by every reader. A table is bounded; a record of a shape that it does not take spells it
+// out.
+//
 // Identify goes over the waiting records and the dictionaries a fixed number of times and moves each waiting record to the partition of its request.
 // It keeps tables of 128-bit hashes of what waits only: weak keys, external ids, traces that hold a span without a key.
 //
