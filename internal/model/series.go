@@ -44,14 +44,20 @@ func (s *Series) Add(v int64) {
 		s.values[n] = v
 		return
 	}
-	s.AddN(v, 1)
+	s.add(v, 1)
 }
 
 // AddN adds a value n times.
 func (s *Series) AddN(v, n int64) {
-	if n <= 0 {
-		return
+	switch {
+	case n == 1:
+		s.Add(v)
+	case n > 1:
+		s.add(v, n)
 	}
+}
+
+func (s *Series) add(v, n int64) {
 	if s.fit(n); s.hist != nil {
 		s.addHist(v, n)
 		return

@@ -70,11 +70,14 @@ func (x *extractor) of(spans []*model.Span) []relation {
 	x.ids.Fill(spans)
 	x.index(spans)
 	ordinals := false
+	var up *model.Span // spans of one parent often follow each other
 	for _, s := range spans {
 		if !s.Known() || !bounds(s) {
 			continue
 		}
-		up := x.ids.Find(s.Trace, s.ParentID)
+		if up == nil || up.ID != s.ParentID || up.Trace != s.Trace {
+			up = x.ids.Find(s.Trace, s.ParentID)
+		}
 		if up != nil && !x.movesUnderStage(s, up) {
 			if up.Clock != s.Clock && bounds(up) && (up.Known() || !x.wraps(up)) && up.Kind != model.KindProducer && s.Kind != model.KindConsumer {
 				x.add(up, s, kindOf(up, s))

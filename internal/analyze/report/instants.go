@@ -18,7 +18,7 @@ const (
 // Its size depends on the time that requests cover, not on how many there are.
 type instants struct {
 	blocks map[int64]*[blockSeconds]int32
-	lately [1 << 6]numbered // blocks by the last bits of their numbers
+	lately [1 << 9]numbered // blocks by the last bits of their numbers
 	over   bool             // requests cover too much time: not known
 }
 
