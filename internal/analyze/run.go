@@ -73,6 +73,7 @@ type Capture struct {
 	surveyHash uint64                         // XXH64 of the table, where it is wanted
 	analysed   struct{ n, sum atomic.Uint64 } // requests, and the sum of the hashes of their ids, as clock.Requests
 	met        []atomic.Bool                  // clocks that are in a request together with another one
+	hashes     model.Smallest                 // of the ids of all requests, where there was a survey: more than a request table holds
 }
 
 // Open reads an input, finds the request of every record and surveys all requests. A given survey table takes the place of the survey.
@@ -132,11 +133,11 @@ func (c *Capture) given() (*clock.Survey, error) {
 // survey makes the table of clocks and facts from all requests (4b, 5), unless it was given.
 func (c *Capture) survey(ctx context.Context, whole *clock.Survey) error {
 	if whole == nil {
-		surveys := make([]*clock.Survey, c.opt.jobs())
+		surveys, hashes := make([]*clock.Survey, c.opt.jobs()), make([]model.Smallest, c.opt.jobs())
 		err := c.eachPartition(ctx, func(worker int) func(context.Context, int) error {
 			var b model.Builder
-			s := clock.NewSurvey(c.Dict)
-			surveys[worker] = s
+			s, h := clock.NewSurvey(c.Dict), &hashes[worker]
+			surveys[worker], h.N = s, report.MaxDigests+report.MaxDigests/16
 			add := func(g *model.Request, whole bool) (enough bool, err error) {
 				parts := b.Clean(g)
 				if b.Repeated() && !whole { // what is a copy follows from attributes (R4.8)
@@ -144,6 +145,7 @@ func (c *Capture) survey(ctx context.Context, whole *clock.Survey) error {
 				}
 				for _, r := range parts {
 					s.Add(r)
+					h.Add(hashOf(r.ID))
 				}
 				return true, nil
 			}
@@ -152,9 +154,10 @@ func (c *Capture) survey(ctx context.Context, whole *clock.Survey) error {
 		if err != nil {
 			return err
 		}
-		whole = surveys[0]
-		for _, s := range surveys[1:] {
+		whole, c.hashes = surveys[0], hashes[0]
+		for i, s := range surveys[1:] {
 			whole.Merge(s)
+			c.hashes.Merge(&hashes[i+1])
 		}
 		whole.AddFiles()
 	}

@@ -9,12 +9,17 @@ import (
 
 // Aggregates analyses every selected request once, and adds up the rows of all of them, first, and then those of each filter.
 func (c *Capture) Aggregates(ctx context.Context, opt report.Options, filters []Filter) ([]*report.Aggregate, error) {
-	opt.Since, opt.Until, _ = c.Interval()
+	since, until, some := c.Interval()
+	opt.Since, opt.Until = since, until
+	last, many := c.hashes.Last()
 	workers := make([][]*report.Aggregate, c.opt.jobs())
 	err := c.rows(ctx, func(w int) func(*analyzer, *model.Row) error {
 		all := make([]*report.Aggregate, 1+len(filters))
 		for i := range all {
 			all[i] = report.New(c.Dict, opt)
+		}
+		if many && !some && c.opt.Where == nil { // every request that was surveyed is added to one of these
+			all[0].Table().Within(last)
 		}
 		workers[w] = all
 		return func(a *analyzer, row *model.Row) error {

@@ -369,13 +369,13 @@ func (c *codec) table(t *Table) {
 
 func (c *codec) readTable(t *Table) {
 	var names []string
-	c.texts(&names, 3*maxDigests)
+	c.texts(&names, 3*MaxDigests)
 	ids := make([]model.StrID, len(names))
 	for i, name := range names {
 		ids[i] = c.dict.InternString(name)
 	}
 	n := c.count(0, 2)
-	if n > maxDigests || int64(n) > t.Total {
+	if n > MaxDigests || int64(n) > t.Total {
 		c.fail()
 	}
 	var last *packed

@@ -10,8 +10,8 @@ import (
 	"github.com/cbtrace/cbtrace/internal/model"
 )
 
-// maxDigests is how many requests a request table holds (R8.4).
-const maxDigests = 30_000
+// MaxDigests is how many requests a request table holds (R8.4).
+const MaxDigests = 30_000
 
 // A Digest is what the request table keeps of a request (R8.4): enough for rows of `list`, and for statistics that need single requests.
 // Times are ns, amounts tokens.
@@ -120,12 +120,16 @@ type Table struct {
 }
 
 // fullTable is how many digests a table grows to before those of large hashes go.
-const fullTable = maxDigests + maxDigests/4
+const fullTable = MaxDigests + MaxDigests/4
 
 func newTable(dict *model.Dict) Table { return Table{dict: dict, bound: math.MaxUint64} }
 
 // Len is how many digests are kept.
-func (t *Table) Len() int { return min(len(t.rows), maxDigests) }
+func (t *Table) Len() int { return min(len(t.rows), MaxDigests) }
+
+// Within tells an empty table that at least MaxDigests of the requests that will be added to it and to those it is merged with have no larger hash.
+// The others need not be looked at then.
+func (t *Table) Within(hash uint64) { t.bound = hash }
 
 // A packed is a digest as it lies in a table.
 type packed struct {
@@ -200,19 +204,19 @@ func (t *Table) insert(p packed) {
 
 // prune leaves the digests that are kept.
 func (t *Table) prune() {
-	if len(t.rows) <= maxDigests {
+	if len(t.rows) <= MaxDigests {
 		return
 	}
 	hashes := make([]uint64, len(t.rows))
 	for i := range t.rows {
 		hashes[i] = t.rows[i].hash
 	}
-	t.bound = model.NthSmallest(hashes, maxDigests)
+	t.bound = model.NthSmallest(hashes, MaxDigests)
 	t.rows = slices.DeleteFunc(t.rows, func(p packed) bool { return p.hash > t.bound })
-	if len(t.rows) > maxDigests { // several of the last hash
+	if len(t.rows) > MaxDigests { // several of the last hash
 		t.order(t.rows)
-		clear(t.rows[maxDigests:])
-		t.rows = t.rows[:maxDigests]
+		clear(t.rows[MaxDigests:])
+		t.rows = t.rows[:MaxDigests]
 	}
 }
 

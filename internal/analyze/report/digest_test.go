@@ -72,7 +72,7 @@ func TestDigestSize(t *testing.T) {
 // R8.4: above the limit those with the smallest hashes stay, however they come.
 func TestTable(t *testing.T) {
 	dict := model.NewDict()
-	const n = maxDigests + 500
+	const n = MaxDigests + 500
 	rows := make([]*model.Row, n)
 	for i := range rows {
 		rows[i] = rowOf(fmt.Sprint("r", i), 1, int64(i))
@@ -91,7 +91,7 @@ func TestTable(t *testing.T) {
 		}
 	}
 	a.merge(&b)
-	check(t, "sizes", []any{a.Total, a.Len()}, []any{n, maxDigests})
+	check(t, "sizes", []any{a.Total, a.Len()}, []any{n, MaxDigests})
 	i := 0
 	for d := range a.All {
 		if d.Hash != hashes[i] || d.ID != fmt.Sprint("r", d.Window) {

@@ -120,7 +120,7 @@ func stripped(d *Digest) Digest {
 }
 
 // shardedRows is how many rows TestMergeOfSaved adds: more than a saved report keeps one by one of anything.
-const shardedRows = maxDigests + 5000
+const shardedRows = MaxDigests + 5000
 
 // bigRow has few figures, so that many can be made, and names of which more are used than a saved report keeps apart.
 func bigRow(dict *model.Dict, i int) *model.Row {
@@ -198,7 +198,7 @@ func TestMergeOfSaved(t *testing.T) {
 			read, _ := loaded(t, saveOf(t, whole, factsOf(0)), model.NewDict())
 			names := &read.main.stages.names
 			check(t, "cut", []any{read.main.latency.Exact(), read.Table().Len(), names.limit < maxNames, len(names.entries), names.other != nil, len(whole.main.stages.names.entries) > names.limit},
-				[]any{false, maxDigests, true, names.limit, true, true})
+				[]any{false, MaxDigests, true, names.limit, true, true})
 		}
 	}
 }
