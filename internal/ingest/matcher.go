@@ -22,7 +22,9 @@ const (
 	maxPattern = 255
 )
 
-func gramHash(b []byte) uint32 { return binary.LittleEndian.Uint32(b) * 2654435761 >> (32 - shiftBits) }
+func gramHash(b []byte) uint32 {
+	return binary.LittleEndian.Uint32(b) * 2654435761 >> (32 - shiftBits)
+}
 
 // newMatcher makes a matcher of patterns of minPattern to maxPattern bytes; there is at least one.
 func newMatcher(patterns [][]byte) *matcher {
@@ -51,39 +53,44 @@ func (m *matcher) longest() int {
 	return len(slices.MaxFunc(m.patterns, func(a, b []byte) int { return len(a) - len(b) }))
 }
 
+// lanes is how many parts of a text are gone through at a time: each step waits for what the last one read, so that four take little longer than one.
+const lanes = 4
+
 // next is where the match in b[from:] ends that ends first, -1 without any.
 func (m *matcher) next(b []byte, from int) int {
 	at, end := from+m.shortest-gram, len(b)-gram+1
-	if end-at < 4<<10 {
+	part := (end - at) / lanes
+	if part < 2<<10 {
 		return m.scan(b, from, at, end)
 	}
-	// Each step waits for what the last one read: two at a time, one in each half, take little longer than one.
-	mid := at + (end-at)/2
-	second := mid
-	for at < mid && second < end {
-		s, t := m.shift[gramHash(b[at:at+gram])], m.shift[gramHash(b[second:second+gram])]
-		if s == 0 {
-			if m.matches(b[from : at+gram]) {
-				return at + gram
-			}
-			s = 1
-		}
-		if t == 0 {
-			if m.matches(b[from : second+gram]) {
-				if n := m.scan(b, from, at, mid); n >= 0 {
-					return n
+	stops := [lanes]int{at + part, at + 2*part, at + 3*part, end}
+	p, q, r, s := at, stops[0], stops[1], stops[2]
+	for p < stops[0] && q < stops[1] && r < stops[2] && s < stops[3] {
+		i, j, k, l := m.shift[gramHash(b[p:])], m.shift[gramHash(b[q:])], m.shift[gramHash(b[r:])], m.shift[gramHash(b[s:])]
+		if i == 0 || j == 0 || k == 0 || l == 0 {
+			for n, at := range [lanes]int{p, q, r, s} {
+				if m.shift[gramHash(b[at:])] == 0 && m.matches(b[from:at+gram]) {
+					return m.first(b, from, [lanes]int{p, q, r, s}, stops, n)
 				}
-				return second + gram
 			}
-			t = 1
+			i, j, k, l = max(i, 1), max(j, 1), max(k, 1), max(l, 1)
 		}
-		at += int(s)
-		second += int(t)
+		p += int(i)
+		q += int(j)
+		r += int(k)
+		s += int(l)
 	}
-	if n := m.scan(b, from, at, mid); n >= 0 {
-		return n
+	return m.first(b, from, [lanes]int{p, q, r, s}, stops, lanes-1)
+}
+
+// first is next for what the lanes up to the nth have not gone through.
+func (m *matcher) first(b []byte, from int, at, stops [lanes]int, n int) int {
+	for i := range n + 1 {
+		if found := m.scan(b, from, at[i], stops[i]); found >= 0 {
+			return found
+		}
 	}
-	return m.scan(b, from, second, end)
+	return -1
 }
 
 // scan is next for windows whose last bytes begin at at or behind, and before end.

@@ -15,7 +15,7 @@ func TestMatcher(t *testing.T) {
 		letters := 1 + r.IntN(3)
 		text := make([]byte, r.IntN(300))
 		if round%10 == 0 {
-			text = make([]byte, 4000+r.IntN(6000)) // in two halves
+			text = make([]byte, 4000+r.IntN(16000)) // in lanes
 		}
 		for i := range text {
 			text[i] = byte('a' + r.IntN(letters))
