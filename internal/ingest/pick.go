@@ -137,12 +137,10 @@ func (p *picker) run(ctx context.Context) error {
 	d := model.NewDict()
 	p.worker = &worker{batch: model.NewBatch(d, false), sink: (*pickSink)(p), spans: days{}}
 	small := Set{}
-	for i := range p.set.Inputs {
+	for i, err := range p.open() {
 		in := &p.set.Inputs[i]
-		k, err := p.set.seekable(i, p.opt.ProfileKeys)
 		switch {
 		case err == nil:
-			p.files = append(p.files, k)
 		case !errors.Is(err, errNotSeekable) || in.Size < 0:
 			return errPickAll // Read says what is wrong
 		case in.Size <= smallInput:
@@ -174,6 +172,29 @@ func (p *picker) run(ctx context.Context) error {
 	return p.choose()
 }
 
+// open opens the inputs that are seekable and says of each what is in the way.
+func (p *picker) open() []error {
+	files, errs := make([]*seekable, len(p.set.Inputs)), make([]error, len(p.set.Inputs))
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(p.jobs(), len(files)) {
+		workers.Go(func() {
+			for n := int(next.Add(1)) - 1; n < len(files); n = int(next.Add(1)) - 1 {
+				files[n], errs[n] = p.set.seekable(n, p.opt.ProfileKeys)
+			}
+		})
+	}
+	workers.Wait()
+	for _, k := range files {
+		if k != nil {
+			p.files = append(p.files, k)
+		}
+	}
+	return errs
+}
+
+func (p *picker) jobs() int { return cmp.Or(max(0, p.opt.Jobs), runtime.GOMAXPROCS(0)) }
+
 // apart reports whether an input that cannot be searched has no spans that could name the request by their trace: it is read as a whole beside the rest.
 func (s *Set) apart(n int, opt Options) bool {
 	var read int64
@@ -204,10 +225,6 @@ func (p *picker) left() bool {
 
 // search goes once over all chunks that were not searched for all patterns.
 func (p *picker) search(ctx context.Context) error {
-	jobs := p.opt.Jobs
-	if jobs <= 0 {
-		jobs = runtime.GOMAXPROCS(0)
-	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	type place struct{ file, chunk int }
@@ -221,7 +238,7 @@ func (p *picker) search(ctx context.Context) error {
 	}
 	var next atomic.Int64
 	var workers sync.WaitGroup
-	for range jobs {
+	for range p.jobs() {
 		workers.Go(func() {
 			var buf []byte
 			for ctx.Err() == nil {

@@ -156,7 +156,7 @@ func (k *seekable) lineStart(off int64) (int64, error) {
 		if _, err := k.f.ReadAt(buf[:end-from], from); err != nil {
 			return 0, shrunk(err)
 		}
-		if i := bytes.LastIndexByte(buf[:end-from], '\n'); i >= 0 {
+		if i := lastNewline(buf[:end-from]); i >= 0 {
 			return from + int64(i) + 1, nil
 		}
 		if end = from; off-end > maxLine {
