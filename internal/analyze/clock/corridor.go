@@ -138,7 +138,7 @@ func piecesOf(up, down envelope) []piece {
 // chain are the points that a line can touch that keeps all of them on one side: below it with sign 1, above it with sign −1. Ascending.
 // Of many points the chain of a few tells most of the others away: what lies on it or inside is no corner of the whole.
 func chain(points []point, sign int64) []point {
-	const many, oneOf = 256, 16
+	const many, oneOf = 256, 32
 	if len(points) < many {
 		return chainOf(slices.Clone(points), sign)
 	}
@@ -152,8 +152,15 @@ func chain(points []point, sign int64) []point {
 	outer := few[:len(few):len(few)]
 	for _, p := range points {
 		if p.at >= few[0].at && p.at <= few[len(few)-1].at {
-			k, _ := slices.BinarySearchFunc(few, p.at, func(x point, at int64) int { return cmp.Compare(x.at, at) })
-			if k = max(k, 1); turn(few[k-1], p, few[k])*int(sign) >= 0 {
+			k, end := 0, len(few)-1
+			for end-k > 1 { // the two that it lies between
+				if mid := (k + end) / 2; few[mid].at <= p.at {
+					k = mid
+				} else {
+					end = mid
+				}
+			}
+			if turn(few[k], p, few[end])*int(sign) >= 0 {
 				continue
 			}
 		}
