@@ -149,6 +149,14 @@ func (k AttrKey) NamesRequest() bool {
 	return false
 }
 
+// NamesWorker reports whether an attribute names the rank of its span (Span.Worker).
+func (k AttrKey) NamesWorker() bool { return k == AttrWorkerID || k == AttrRank || k == AttrTPRank }
+
+// NamesModel reports whether an attribute names the model of its request (R4.29).
+func (k AttrKey) NamesModel() bool {
+	return k == AttrModel || k == AttrModelName || k == AttrGenAIRequestModel
+}
+
 // Attrs is VOCABULARY 3, indexed by AttrKey.
 var Attrs = [NumAttrs]AttrInfo{
 	AttrSessionID:         {"session_id", Text, "", nil},

@@ -11,12 +11,16 @@ type Note struct {
 // Value is the value of the attribute; where the span has another of its key, that of a later one counts (Span.Attr).
 func (n *Note) Value() *Value { return &n.Span.Attrs[n.at].Value }
 
-// notable are the attributes that are noted: what findings, the hits and the origin of a request are read from.
+// notable are the attributes that are noted: what findings, the hits and the origin of a request are read from. Those that name a model or a worker too.
 var notable = [NumAttrs]bool{
 	AttrStaleChunks: true, AttrStale: true, AttrDropped: true, AttrTimedOut: true, AttrNoGPUContext: true, AttrEarlyExitReason: true,
-	AttrPerRankOK: true, AttrWorldSize: true,
-	AttrModel: true, AttrModelName: true, AttrGenAIRequestModel: true, AttrNPromptTokens: true,
-	AttrWorkerID: true, AttrRank: true, AttrTPRank: true,
+	AttrPerRankOK: true, AttrWorldSize: true, AttrNPromptTokens: true,
+}
+
+func init() {
+	for k := range NumAttrs {
+		notable[k] = notable[k] || k.NamesModel() || k.NamesWorker()
+	}
 }
 
 // TakeNotes fills in Notes, in the memory of buf.

@@ -73,13 +73,14 @@ func (v *Survey) Write(w io.Writer) error {
 	e.appendVotes(v.votes)
 	e.appendPlans(v.plans)
 	e.fixed(v.bound)
-	e.uvarint(uint64(len(v.samples)))
-	for _, pp := range e.pairsInOrder(v.samples) {
+	filled := e.pairsInOrder(v.samples)
+	e.uvarint(uint64(len(filled)))
+	for _, pp := range filled {
 		s := v.samples[pp]
 		s.order()
 		e.uvarint(e.procs[pp.a])
 		e.uvarint(e.procs[pp.b])
-		e.fixed(s.bound)
+		e.fixed(min(s.bound, v.bound)) // a larger one only says in which order the pairs came
 		e.uvarint(uint64(len(s.pairs)))
 		for i := range s.pairs {
 			e.appendPair(&s.pairs[i])
@@ -120,6 +121,9 @@ func (v *Survey) newEncoder() *encoder {
 		}
 	}
 	for pp, s := range v.samples {
+		if len(s.pairs) == 0 {
+			continue
+		}
 		e.procs[pp.a], e.procs[pp.b] = 0, 0
 		for i := range s.pairs {
 			if x := s.pairs[i].suspect; x != nil {
@@ -173,8 +177,10 @@ func (e *encoder) inOrder(series map[model.StrID]*model.Series) []model.StrID {
 
 func (e *encoder) pairsInOrder(samples map[procPair]*sample) []procPair {
 	pps := make([]procPair, 0, len(samples))
-	for pp := range samples {
-		pps = append(pps, pp)
+	for pp, s := range samples {
+		if len(s.pairs) > 0 { // whether there were some of a larger rank depends on the order in which they came
+			pps = append(pps, pp)
+		}
 	}
 	slices.SortFunc(pps, func(x, y procPair) int {
 		return cmp.Or(cmp.Compare(e.procs[x.a], e.procs[y.a]), cmp.Compare(e.procs[x.b], e.procs[y.b]))

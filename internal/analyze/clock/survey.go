@@ -135,11 +135,7 @@ func (v *Survey) Add(r *model.Request) {
 // Needs reports whether a survey of requests without profile lines asks for an attribute: the model, what Span.Worker looks at, and what a request is called
 // outside (R4.2).
 func Needs(k model.AttrKey) bool {
-	return namesModel(k) || k == model.AttrGenAIRequestID || k == model.AttrWorkerID || k == model.AttrRank || k == model.AttrTPRank
-}
-
-func namesModel(k model.AttrKey) bool {
-	return k == model.AttrModel || k == model.AttrModelName || k == model.AttrGenAIRequestModel
+	return k.NamesModel() || k.NamesWorker() || k == model.AttrGenAIRequestID
 }
 
 // AddProcessSpans takes in spans that belong to no request but to their process (R4.5, R4.6).
@@ -154,7 +150,7 @@ func (v *Survey) addSpans(spans []*model.Span, request uint64, inRequest bool) {
 			p = v.process(id)
 		}
 		for i := range s.Attrs {
-			if namesModel(s.Attrs[i].Key) {
+			if s.Attrs[i].Key.NamesModel() {
 				p.models.add(s.Attrs[i].Value.Str)
 			}
 		}

@@ -66,11 +66,11 @@ func appendEntry(b []byte, k *entryKey, text []byte) []byte {
 type limits struct {
 	strs, ress, files int
 	shapes            []*shape
-	own               shape // that of the last record that spelled it out
+	spelt             shape // that of the last record that spelled it out
 }
 
-// look brings the limits up to date.
-func (l *limits) look(s *Store) {
+// update brings the limits up to date.
+func (l *limits) update(s *Store) {
 	l.strs, l.ress, l.files = s.dict.Sizes()
 	l.shapes = s.shapes.list()
 }
@@ -202,6 +202,7 @@ func uvarintLen(v uint64) int {
 // entry is the number of an entry in an open chunk, which gets it when it is not known to have it. It may then have it twice: that is harmless.
 func (w *Writer) entry(o *openChunk, k *entryKey, text []byte) uint32 {
 	slot := &w.cache[spread(k.key.lo^k.trace.Lo, k.trace.Hi^uint64(k.file)^o.serial)&(cacheSlots-1)]
+	// Field by field: k was just put together so, and reading it back in larger pieces waits for its stores.
 	if slot.serial == o.serial && slot.key.key == k.key && slot.key.trace == k.trace && slot.key.file == k.file && slot.key.flags == k.flags && slot.key.how == k.how {
 		return slot.n
 	}

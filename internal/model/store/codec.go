@@ -237,7 +237,7 @@ func (l *limits) fixed(c *cursor, f *fixed) {
 
 // spelled reads a shape that a record spells out; it is good until the next.
 func (l *limits) spelled(c *cursor) *shape {
-	s := &l.own
+	s := &l.spelt
 	s.flags, s.kind, s.forms = model.RecordFlags(c.byte()), model.SpanKind(c.byte()), c.byte()
 	name, stage, scope, res, n := c.uvarint(), c.uvarint(), c.uvarint(), c.uvarint(), c.uvarint()
 	if c.bad || name >= uint64(l.strs) || stage >= uint64(l.strs) || scope >= uint64(l.strs) || res >= uint64(max(l.ress, 1)) || n > uint64(len(c.b)) {

@@ -273,7 +273,7 @@ func (s *Store) ReadProcess(ctx context.Context, fn func(*model.Span) error) err
 	}
 	sc := s.newScanner()
 	d := newDecoder(s)
-	d.look(s)
+	d.update(s)
 	var span model.Span
 	return s.eachChunk(ctx, s.processStream(), func(_ int, c *chunk) error {
 		entries, err := sc.dictionary(s.processStream(), c)

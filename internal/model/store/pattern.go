@@ -12,8 +12,6 @@ type pattern struct {
 	shape  shape          // but for the attributes
 	kind   model.SpanKind // as written
 	traced bool           // they have a trace
-	stage  model.Stage
-	scoped bool
 	sel    selection
 
 	whole, keyed *shape // with all attributes, without sel.key; nil until asked for
@@ -49,8 +47,8 @@ func (w *Writer) pattern(b *model.Batch, r *model.Record) *pattern {
 		p.looks = append(p.looks, lookOf(&attrs[i]))
 	}
 	lm, _ := scopes(w.s.dict.Str(r.Scope))
-	p.stage, p.scoped = stageOf(w.s.dict, r, lm)
-	p.sel = selectKey(b, r, p.stage, p.scoped, lm)
+	stage, scoped := stageOf(w.s.dict, r, lm)
+	p.sel = selectKey(b, r, stage, scoped, lm)
 	return p
 }
 

@@ -127,7 +127,7 @@ func (r *Reader) each(ctx context.Context, i int, fn func(g *group, key hash) er
 // load brings the chunks of a partition into memory and decodes their dictionaries.
 func (r *Reader) load(ctx context.Context, stream int) error {
 	s := r.s
-	r.decoder.look(s)
+	r.decoder.update(s)
 	size := int64(0)
 	_ = s.eachChunk(context.Background(), stream, func(_ int, c *chunk) error {
 		if c.rec == nil {

@@ -20,7 +20,7 @@ type scanner struct {
 
 func (s *Store) newScanner() scanner {
 	sc := scanner{s: s}
-	sc.look(s)
+	sc.update(s)
 	return sc
 }
 
