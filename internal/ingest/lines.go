@@ -46,7 +46,7 @@ func (w *worker) hashes(blk decode.Block, rep *decode.Report) {
 const lookAhead = 32 << 20
 
 // look makes the plan of an input from its first blocks, which the cutter that it returns gives once more.
-func (f *file) look(cut cutter, keys *profile.Keys, buffer func() []byte) cutter {
+func (f *file) look(cut cutter, keys *profile.Keys) cutter {
 	var blocks []block
 	var large []error // of what is passed over
 	var end error
@@ -54,7 +54,7 @@ func (f *file) look(cut cutter, keys *profile.Keys, buffer func() []byte) cutter
 	h := profile.NewHead(keys)
 	h.Given(f.given)
 	for {
-		b, err := cut(buffer())
+		b, err := cut(nil)
 		if _, ok := errors.AsType[*tooLarge](err); ok {
 			large = append(large, err)
 			continue

@@ -1,11 +1,9 @@
 package ingest
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -72,33 +70,6 @@ func (p *Pick) of(input int) (pieces []piece, ok bool) {
 	}
 	pieces, ok = p.pieces[input]
 	return pieces, ok
-}
-
-// pieces hands on the pieces of a file that are to be read.
-func (r *reader) pieces(f *file, pieces []piece) error {
-	in, err := os.Open(f.in.Path)
-	if err != nil {
-		return reason(err)
-	}
-	defer in.Close()
-	k := seekable{f: in}
-	for n, p := range pieces {
-		data, err := k.read(r.buffer(), p.off, p.end)
-		if err != nil {
-			return err
-		}
-		if p.off == 0 && f.format.lines { // the source has said so
-			p.off = int64(len(data))
-			data = bytes.TrimLeft(data, "\x00")
-			p.off -= int64(len(data))
-		}
-		select {
-		case r.tasks <- task{file: f, block: block{data: data, line: p.line, offset: p.off}, first: n == 0, part: !p.sample, lean: p.sample}:
-		case <-r.ctx.Done():
-			return nil
-		}
-	}
-	return nil
 }
 
 // A picker searches. What is below mu is shared by its workers.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"runtime"
 	"slices"
@@ -61,7 +60,7 @@ func (s *Set) Read(ctx context.Context, d *model.Dict, opt Options, newSink func
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r := &reader{set: s, keys: opt.ProfileKeys, pick: opt.Pick, keepAll: opt.KeepAll, spans: days{}, ctx: ctx, tasks: make(chan task, jobs), free: make(chan []byte, 2*jobs)}
+	r := &reader{set: s, keys: opt.ProfileKeys, pick: opt.Pick, keepAll: opt.KeepAll, spans: days{}, ctx: ctx}
 	if opt.Progress != nil {
 		r.bytes = &opt.Progress.Bytes
 	}
@@ -74,14 +73,7 @@ func (s *Set) Read(ctx context.Context, d *model.Dict, opt Options, newSink func
 		}
 		r.files = append(r.files, f)
 	}
-	var readers, workers sync.WaitGroup
-	for range min(jobs, len(r.files)) {
-		readers.Go(r.run)
-	}
-	go func() {
-		readers.Wait()
-		close(r.tasks)
-	}()
+	var workers sync.WaitGroup
 	for range jobs {
 		w := &worker{batch: model.NewBatch(d, opt.KeepAll), sink: newSink(), spans: days{}}
 		w.batch.ShowSensitive = opt.ShowSensitive
@@ -98,7 +90,7 @@ func (s *Set) Read(ctx context.Context, d *model.Dict, opt Options, newSink func
 			}
 		})
 	}
-	workers.Wait() // on an interrupt a reader may hang in a read: nobody waits for it
+	workers.Wait()
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
@@ -110,189 +102,42 @@ func (s *Set) Read(ctx context.Context, d *model.Dict, opt Options, newSink func
 	return stats, nil
 }
 
-// A file is an input while it is read.
-type file struct {
-	n      int // in the set
-	in     *Input
-	id     model.FileID
-	dict   *model.File
-	family string
-	format *format
-	plan   *profile.Plan // of profile lines
-	given  *model.ProfilePlan
-	pick   bool // only a part of it was read
-
-	mu      sync.Mutex
-	rep     decode.Report
-	name    string // of the format
-	refused error
-	names   []string
-}
-
-// A task is a block to decode.
-type task struct {
-	file  *file
-	block block
-	first bool // of the file
-	part  bool // only the records of picked requests count
-	lean  bool // attributes outside the table do not
-}
-
-// A reader reads files into blocks.
-type reader struct {
-	set   *Set
-	ctx   context.Context
-	bytes *atomic.Int64
-	files []*file
-	next  atomic.Int64
-	tasks chan task
-	free  chan []byte // memory of blocks that were decoded
-	keys  *profile.Keys
-	pick  *Pick
-
-	keepAll bool // attributes outside the table too
-	mu      sync.Mutex
-	spans   days
-}
-
-// run reads one file after the other.
-func (r *reader) run() {
-	for r.ctx.Err() == nil {
-		n := int(r.next.Add(1)) - 1
-		if n >= len(r.files) {
-			return
-		}
-		r.read(r.files[n])
-	}
-}
-
-// read hands on the blocks of a file.
-func (r *reader) read(f *file) {
-	var rep decode.Report
-	src, err := r.set.open(f.in, &rep.Bytes, r.bytes)
-	if err != nil {
-		f.refuse("", err)
-		return
-	}
-	defer src.close()
-	src.keys = r.keys
-	format, v := find(src)
-	if src.nuls > 0 && len(src.head) > 0 {
-		rep.Note(fmt.Sprintf("%d NUL bytes at its beginning were dropped: it was cut while its writer went on", src.nuls))
-	}
-	if format == nil || v.refused != nil || v.unread != "" {
-		if rep.Bytes = f.in.Size; rep.Bytes < 0 {
-			rep.Bytes = int64(len(src.head))
-		}
-		if v.unread != "" {
-			rep.Note(v.unread)
-		}
-		f.merge(&rep)
-		f.refuse(v.name, v.refused)
-		return
-	}
-	f.format, f.dict.Lines = format, format.lines
-	f.name = v.name + src.suffix
-	if pieces, ok := r.pick.of(f.n); ok {
-		f.pick = true
-		rep.Bytes = f.in.Size
-		if err := r.pieces(f, pieces); err != nil {
-			rep.Problem(0, nowhere, err)
-		}
-		f.merge(&rep)
-		return
-	}
-	cut := format.cut(src)
-	if v.name == "cb-profile" {
-		cut = f.look(cut, src.keys, r.buffer)
-	}
-	for first := true; ; first = false {
-		b, err := cut(r.buffer())
-		if large, ok := errors.AsType[*tooLarge](err); ok {
-			rep.Skip(large.line, large.offset, large)
-			continue
-		}
-		if err != nil {
-			refused := !errors.Is(err, io.EOF)
-			if refused {
-				rep.Skip(0, b.offset, err)
-			}
-			src.report(f.in, &rep, refused)
-			break
-		}
-		select {
-		case r.tasks <- task{file: f, block: b, first: first}:
-		case <-r.ctx.Done():
-			return
-		}
-	}
-	f.merge(&rep)
-}
-
-// report says how the input ended. Where it was refused before its end, what was not read of it says nothing.
-func (src *source) report(in *Input, rep *decode.Report, refused bool) {
-	if src.broken != nil {
-		rep.Truncated = true
-		rep.Problem(0, nowhere, src.why())
-	}
-	if in.Size >= 0 && rep.Bytes < in.Size && src.broken == nil && !refused {
-		rep.Truncated = true
-		rep.Problem(0, nowhere, fmt.Errorf("%d of its %d bytes were there to be read", rep.Bytes, in.Size))
-	}
-}
-
-// nowhere is the offset of a problem of a whole input.
-const nowhere = -1
-
-// buffer is memory for a block: that of one which was decoded, or none yet.
-func (r *reader) buffer() []byte {
-	select {
-	case b := <-r.free:
-		return b
-	default:
-		return nil
-	}
-}
-
 // work decodes blocks until there are no more.
 func (r *reader) work(w *worker, p *Progress) error {
 	var rep decode.Report
-	for {
-		var t task
-		var ok bool
-		select {
-		case t, ok = <-r.tasks:
-		case <-r.ctx.Done():
-			return r.ctx.Err()
+	for f := r.pass(nil); f != nil; {
+		t, ok := f.next(r, w.block)
+		if err := r.ctx.Err(); err != nil {
+			return err
 		}
 		if !ok {
-			return w.err
+			f = r.pass(f)
+			continue
 		}
 		rep = decode.Report{}
-		w.plan = t.file.plan
+		w.plan = f.plan
 		w.pick, w.batch.KeepAll = nil, r.keepAll && !t.lean
 		if t.part {
 			w.pick = r.pick
 		}
-		t.file.format.decode(w, decode.Block{File: t.file.id, Path: t.file.in.Shown, Family: t.file.family, Data: t.block.data, Line: t.block.line, Offset: t.block.offset}, &rep)
+		f.format.decode(w, decode.Block{File: f.id, Path: f.in.Shown, Family: f.family, Data: t.data, Line: t.line, Offset: t.offset}, &rep)
 		if t.first {
-			t.file.named(w.names())
+			f.named(w.names())
 		}
 		w.flush()
 		if w.err != nil {
 			return w.err
 		}
-		t.file.merge(&rep)
+		f.merge(&rep)
 		if p != nil {
 			p.Spans.Add(rep.Spans)
 		}
-		if n := cap(t.block.data); n >= blockSize && n <= 8*blockSize { // one for a larger record is not kept, nor one of a small input
-			select {
-			case r.free <- t.block.data[:0]:
-			default:
-			}
+		w.block = nil
+		if n := cap(t.data); n >= blockSize && n <= 8*blockSize { // one for a larger record is not kept, nor one of a small input
+			w.block = t.data[:0]
 		}
 	}
+	return nil
 }
 
 func (f *file) merge(rep *decode.Report) {

@@ -23,6 +23,7 @@ import (
 type worker struct {
 	batch *model.Batch
 	sink  Sink
+	block []byte // memory for the next one
 	spans days
 	pick  *Pick // whose records are kept; nil: all
 	err   error // of the sink
