@@ -12,7 +12,7 @@ const (
 )
 
 // sortInts sorts values in ascending order.
-func sortInts(values []int64) {
+func sortInts[T int64 | uint32](values []T) {
 	if len(values) < radixMin {
 		slices.Sort(values)
 		return
@@ -21,7 +21,7 @@ func sortInts(values []int64) {
 	for _, v := range values {
 		lo, hi = min(lo, v), max(hi, v)
 	}
-	from, to := values, make([]int64, len(values))
+	from, to := values, make([]T, len(values))
 	digits := (bits.Len64(uint64(hi)-uint64(lo)) + radixBits - 1) / radixBits
 	for d := range digits {
 		shift := d * radixBits

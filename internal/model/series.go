@@ -19,7 +19,7 @@ const (
 // Add and Merge. The zero value is empty and has SeriesLimit. Not safe for concurrent use, reading included: it adds up and sorts when first asked.
 type Series struct {
 	limit    int     // 0: SeriesLimit
-	values   []int64 // while exact; there is no room for more than the limit
+	values   numbers // while exact; there is no room for more than the limit
 	counted  int64   // how many are in what follows: all of a histogram, the first ones of values
 	sum      int128
 	min, max int64
@@ -39,12 +39,9 @@ func (s *Series) bound() int64 {
 
 // Add adds a value.
 func (s *Series) Add(v int64) {
-	if n := len(s.values); n < cap(s.values) {
-		s.values = s.values[:n+1]
-		s.values[n] = v
-		return
+	if !s.values.push(v) {
+		s.add(v, 1)
 	}
-	s.add(v, 1)
 }
 
 // AddN adds a value n times.
@@ -58,28 +55,35 @@ func (s *Series) AddN(v, n int64) {
 }
 
 func (s *Series) add(v, n int64) {
-	if s.fit(n); s.hist != nil {
+	if s.fit(n, v); s.hist != nil {
 		s.addHist(v, n)
 		return
 	}
 	for ; n > 0; n-- {
-		s.values = append(s.values, v)
+		s.values.push(v)
 	}
 }
 
-// fit makes room for n more values, or the histogram they go to.
-func (s *Series) fit(n int64) {
+// fit makes room for n more values like v, or the histogram they go to.
+func (s *Series) fit(n, v int64) {
 	if s.hist != nil {
 		return
 	}
-	have, bound := int64(len(s.values)), s.bound()
+	have, bound := int64(s.values.len()), s.bound()
 	switch {
 	case n > bound-have:
 		s.toHistogram()
-	case n > int64(cap(s.values))-have:
-		s.values = append(make([]int64, 0, min(max(2*have, have+n, 4), bound)), s.values...)
+	case !s.values.fits(int(n), v):
+		more := have
+		if have >= manyValues {
+			more /= 4
+		}
+		s.values.room(int(min(max(have+more, have+n, 4), bound)), v)
 	}
 }
+
+// manyValues is from when on a series grows by a quarter instead of doubling.
+const manyValues = 1 << 16
 
 func (s *Series) addHist(v, n int64) {
 	s.cover(v, v)
@@ -98,27 +102,30 @@ func (s *Series) cover(lo, hi int64) {
 
 // count adds up the values that were not yet.
 func (s *Series) count() {
-	if s.hist != nil || s.counted == int64(len(s.values)) {
+	n := s.values.len()
+	if s.hist != nil || s.counted == int64(n) {
 		return
 	}
-	rest, before := s.values[s.counted:], s.values[max(s.counted-1, 0)]
-	s.cover(rest[0], rest[0])
-	for _, v := range rest {
+	first := s.values.at(int(s.counted))
+	before := s.values.at(int(max(s.counted-1, 0)))
+	s.cover(first, first)
+	for i := int(s.counted); i < n; i++ {
+		v := s.values.at(i)
 		s.min, s.max = min(s.min, v), max(s.max, v)
 		s.sum.add(int128{v >> 63, uint64(v)})
 		s.unsorted = s.unsorted || v < before
 		before = v
 	}
-	s.counted = int64(len(s.values))
+	s.counted = int64(n)
 }
 
 func (s *Series) toHistogram() {
 	s.count()
 	s.hist = &Histogram{}
-	for _, v := range s.values {
-		s.hist.Add(v, 1)
+	for i := range s.values.len() {
+		s.hist.Add(s.values.at(i), 1)
 	}
-	s.values, s.unsorted = nil, false
+	s.values, s.unsorted = numbers{}, false
 }
 
 // Merge adds the values of another series; the smaller limit of the two holds. o is not changed.
@@ -131,17 +138,17 @@ func (s *Series) Merge(o *Series) {
 	if o.hist != nil && s.hist == nil {
 		s.toHistogram()
 	}
-	switch s.fit(n); {
+	switch s.fit(n, o.values.widest()); {
 	case s.hist == nil:
-		s.values = append(s.values, o.values...)
+		s.values.append(&o.values)
 	case o.hist != nil:
 		s.cover(o.min, o.max)
 		s.counted += n
 		s.sum.add(o.sum)
 		s.hist.Merge(o.hist)
 	default:
-		for _, v := range o.values {
-			s.addHist(v, 1)
+		for i := range o.values.len() {
+			s.addHist(o.values.at(i), 1)
 		}
 	}
 }
@@ -152,10 +159,10 @@ func (s *Series) Limit(limit int) {
 		return
 	}
 	s.limit = max(limit, 1)
-	if len(s.values) > s.limit {
+	if s.values.len() > s.limit {
 		s.toHistogram()
 	}
-	s.values = s.values[:len(s.values):min(cap(s.values), s.limit)]
+	s.values.bound(s.limit)
 }
 
 // Size is how many integers the series holds in memory: its values, or the buckets of its histogram.
@@ -163,13 +170,13 @@ func (s *Series) Size() int {
 	if s.hist != nil {
 		return len(s.hist.counts)
 	}
-	return len(s.values)
+	return s.values.len()
 }
 
 // N is how many values there are.
 func (s *Series) N() int64 {
 	if s.hist == nil {
-		return int64(len(s.values))
+		return int64(s.values.len())
 	}
 	return s.counted
 }
@@ -217,7 +224,7 @@ func (s *Series) Rank(k int64) int64 {
 		return s.max
 	case s.hist == nil:
 		s.sort()
-		return s.values[k-1]
+		return s.values.at(int(k - 1))
 	}
 	for v, n := range s.hist.All() {
 		if k -= n; k <= 0 {
@@ -251,9 +258,9 @@ func (s *Series) All() iter.Seq2[int64, int64] {
 	}
 	s.sort()
 	return func(yield func(int64, int64) bool) {
-		for i := 0; i < len(s.values); {
-			v, n := s.values[i], int64(0)
-			for ; i < len(s.values) && s.values[i] == v; i++ {
+		for i := 0; i < s.values.len(); {
+			v, n := s.values.at(i), int64(0)
+			for ; i < s.values.len() && s.values.at(i) == v; i++ {
 				n++
 			}
 			if !yield(v, n) {
@@ -265,7 +272,7 @@ func (s *Series) All() iter.Seq2[int64, int64] {
 
 func (s *Series) sort() {
 	if s.count(); s.unsorted {
-		sortInts(s.values)
+		s.values.sort()
 		s.unsorted = false
 	}
 }
@@ -289,7 +296,8 @@ func (s *Series) Append(b []byte) []byte {
 	if s.hist == nil {
 		b = append(b, seriesExact)
 		s.sort()
-		for _, v := range s.values { // the first may be negative, the steps wrap around and are not
+		for i := range s.values.len() { // the first may be negative, the steps wrap around and are not
+			v := s.values.at(i)
 			b = binary.AppendUvarint(b, uint64(v)-uint64(prev))
 			prev = v
 		}
@@ -339,10 +347,10 @@ func (s *Series) Decode(b []byte) ([]byte, error) {
 	b = b[1:]
 	switch {
 	case kind == seriesExact && n <= limit && n <= uint64(len(b)):
-		s.values = make([]int64, 0, n)
+		s.values.room(int(n), 0)
 		for prev := uint64(0); n > 0; n-- {
 			prev += uvarint()
-			if k := len(s.values); k > 0 && int64(prev) < s.values[k-1] {
+			if k := s.values.len(); k > 0 && int64(prev) < s.values.at(k-1) {
 				return nil, errSeries
 			}
 			s.Add(int64(prev))
