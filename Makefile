@@ -8,6 +8,7 @@ DEMO     ?= testdata/demo
 REQUESTS ?= 60000
 SCALES   ?= 1,4,16
 ROUNDS   ?= 5
+SLOW     ?= true
 
 .PHONY: stats-power build demo demo-data test race lint fuzz bench bench-day golden cover oracle cross
 
@@ -41,7 +42,7 @@ bench:
 
 bench-day: build
 	mkdir -p bin/bench && cd testdata/bench && go build -o ../../bin/bench/ ./gen ./pdata ./run && CGO_ENABLED=1 go build -o ../../bin/bench/ ./duck && cp lines.py ../../bin/bench/
-	./bin/bench/run -cbtrace bin/cbtrace -tools bin/bench -requests $(REQUESTS) -scales $(SCALES) -rounds $(ROUNDS)
+	./bin/bench/run -cbtrace bin/cbtrace -tools bin/bench -requests $(REQUESTS) -scales $(SCALES) -rounds $(ROUNDS) -slow=$(SLOW)
 
 golden:
 	go test ./cmd/cbtrace ./internal/render -update

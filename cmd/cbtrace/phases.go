@@ -116,7 +116,7 @@ func (a *app) reading(f *captureFlags, args []string) (set *ingest.Set, opt anal
 	}
 	debug.SetMemoryLimit(int64(f.memory) + besideRecords)
 	opt = analyze.Options{
-		Memory: int64(f.memory), Jobs: f.jobs, NoSkew: f.noSkew, KeepShutdown: f.keepShutdown, Deadline: time.Duration(f.deadline),
+		Memory: int64(f.memory), Input: set.Size(), Jobs: f.jobs, NoSkew: f.noSkew, KeepShutdown: f.keepShutdown, Deadline: time.Duration(f.deadline),
 		Since: f.since.when(), Until: f.until.when(), Key: map[string]store.KeyMode{"auto": store.KeyAuto, "id": store.KeyByID, "trace": store.KeyByTrace}[f.key.value],
 	}
 	read = ingest.Options{Jobs: f.jobs, Progress: a.progress(set)}

@@ -23,6 +23,7 @@ import (
 type Options struct {
 	Memory  int64  // bytes of records held before partitions go to disk; 0: the store's default
 	TempDir string // where they go; "": the system's
+	Input   int64  // bytes of what is read, as far as known: more partitions for more
 	Jobs    int    // goroutines; 0: one per processor
 	Key     store.KeyMode
 
@@ -83,7 +84,7 @@ func Open(ctx context.Context, read Read, opt Options) (c *Capture, err error) {
 	if opt.Sampled {
 		c.Survey = report.SurveySampled
 	}
-	c.store = store.New(d, store.Config{Memory: opt.Memory, TempDir: opt.TempDir, KeyMode: opt.Key, Jobs: opt.jobs(), Bare: clock.Needs})
+	c.store = store.New(d, store.Config{Memory: opt.Memory, Input: opt.Input, TempDir: opt.TempDir, KeyMode: opt.Key, Jobs: opt.jobs(), Bare: clock.Needs})
 	defer func() {
 		if err != nil {
 			c.Close()

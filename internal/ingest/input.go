@@ -40,6 +40,15 @@ type Set struct {
 	limit  int // bytes of a JSON value, for tests
 }
 
+// Size is how many bytes the inputs have, as far as known.
+func (s *Set) Size() int64 {
+	size := int64(0)
+	for i := range s.Inputs {
+		size += max(0, s.Inputs[i].Size)
+	}
+	return size
+}
+
 // Expand finds the inputs behind the arguments: files, folders and Stdin. Of a folder every file below it is taken, without hidden files and
 // folders and node_modules; links are followed as long as they stay in the tree. A file that is reached twice is taken once.
 //

@@ -47,11 +47,7 @@ var errPickAll = errors.New("everything is to be read")
 // With them goes a sample of the others, unless sampled is false. It is nil where everything must be read. The error is that of ctx, or of an input that
 // could be opened and not read.
 func (s *Set) Pick(ctx context.Context, text string, sampled bool, opt Options) (*Pick, error) {
-	size := int64(0)
-	for i := range s.Inputs {
-		size += max(0, s.Inputs[i].Size)
-	}
-	if size <= cmp.Or(opt.PickFrom, WorthPicking) {
+	if s.Size() <= cmp.Or(opt.PickFrom, WorthPicking) {
 		return nil, nil
 	}
 	p := picker{set: s, opt: opt, sampled: sampled, related: newRelated(text), matchers: map[matcherKey]*matcher{}}

@@ -77,6 +77,7 @@ func (s *Set) Read(ctx context.Context, d *model.Dict, opt Options, newSink func
 	for range jobs {
 		w := &worker{batch: model.NewBatch(d, opt.KeepAll), sink: newSink(), spans: days{}}
 		w.batch.ShowSensitive = opt.ShowSensitive
+		w.values.Enough = batchRecords
 		workers.Go(func() {
 			err := r.work(w, opt.Progress)
 			r.mu.Lock()
@@ -115,7 +116,7 @@ func (r *reader) work(w *worker, p *Progress) error {
 			continue
 		}
 		rep = decode.Report{}
-		w.plan = f.plan
+		w.plan, w.first = f.plan, t.first
 		w.pick, w.batch.KeepAll = nil, r.keepAll && !t.lean
 		if t.part {
 			w.pick = r.pick

@@ -24,6 +24,7 @@ type worker struct {
 	batch *model.Batch
 	sink  Sink
 	block []byte // memory for the next one
+	first bool   // the block is the first of its file, whose names are wanted
 	spans days
 	pick  *Pick // whose records are kept; nil: all
 	err   error // of the sink
@@ -39,8 +40,18 @@ type worker struct {
 	plain      []byte // a decompressed message
 }
 
-// flushRecords is how many records a batch gathers between the messages of a block before it is handed on.
-const flushRecords = 1 << 14
+// How many records a batch gathers between the values or messages of a block before it is handed on: few, while they are in the processor's cache; of the
+// first block of a file nearly all, whose names are wanted.
+const (
+	batchRecords = 200
+	firstRecords = 1 << 14
+)
+
+// full reports whether the batch is to be handed on before more is decoded.
+func (w *worker) full() bool {
+	n := len(w.batch.Records)
+	return n >= firstRecords || n >= batchRecords && !w.first
+}
 
 // flush hands the batch on.
 func (w *worker) flush() {
@@ -58,6 +69,9 @@ func (w *worker) flush() {
 // the one that knows the first key is asked first, so that the other need not pass over a large value in vain.
 func (w *worker) json(blk decode.Block, rep *decode.Report) {
 	for len(blk.Data) > 0 {
+		if w.full() {
+			w.flush()
+		}
 		n, jaegers := 0, jaeger.Begins(blk.Data)
 		if jaegers {
 			n = w.traces.Decode(blk, w.batch, rep)
@@ -139,7 +153,7 @@ func framed(frame framing) func(w *worker, blk decode.Block, rep *decode.Report)
 				rep.Problem(0, sub.Offset, decode.ErrTruncated)
 			}
 			at += length
-			if len(w.batch.Records) >= flushRecords {
+			if w.full() {
 				w.flush()
 			}
 		}
@@ -173,7 +187,7 @@ func (w *worker) framedZstd(blk decode.Block, rep *decode.Report) {
 				w.batch.Records[i].Pos = number
 			}
 		}
-		if len(w.batch.Records) >= flushRecords {
+		if w.full() {
 			w.flush()
 		}
 	}

@@ -18,6 +18,8 @@ import (
 
 // A Decoder decodes blocks for one goroutine: it holds caches of what repeats. The zero value is ready.
 type Decoder struct {
+	Enough int // records in the batch, more than which are not begun before it is handed on; 0: a block
+
 	s   jsonscan.Scanner
 	blk *decode.Block
 	b   *model.Batch
@@ -42,8 +44,8 @@ type answer struct {
 	keys         []string // the others
 }
 
-// Decode reads values until the end of the block or the first that is not OTLP, and returns how far it came: n is len(blk.Data), or where
-// that value begins. A ResourceSpans that is broken is skipped and reported, and reading goes on after the value.
+// Decode reads values until the end of the block, the first that is not OTLP, or the batch holds Enough records, and returns how far it came: n is
+// len(blk.Data), or where the next value begins. A ResourceSpans that is broken is skipped and reported, and reading goes on after the value.
 func (d *Decoder) Decode(blk decode.Block, b *model.Batch, rep *decode.Report) (n int) {
 	d.blk, d.b, d.rep = &blk, b, rep
 	defer func() { d.blk, d.b, d.rep = nil, nil, nil }()
@@ -65,6 +67,9 @@ func (d *Decoder) Decode(blk decode.Block, b *model.Batch, rep *decode.Report) (
 		}
 		if err := s.Err(); err != nil {
 			d.broken(start, line, err)
+		}
+		if d.Enough > 0 && len(b.Records) >= d.Enough && s.More() {
+			return s.Pos()
 		}
 	}
 	return len(blk.Data)

@@ -14,7 +14,8 @@ import (
 type Config struct {
 	Memory     int64                    // bytes that a run may take, 0: 1 GiB; records take half of it before partitions go to disk
 	TempDir    string                   // where the folder for them is made; "": the system's
-	Partitions int                      // 0: picked by Memory
+	Partitions int                      // 0: picked by Memory and Input
+	Input      int64                    // bytes of the inputs, as far as known
 	KeyMode    KeyMode                  // R4.4
 	Jobs       int                      // goroutines of Identify; 0: one per processor
 	Bare       func(model.AttrKey) bool // what ReadBare keeps; nil: nothing
@@ -27,6 +28,8 @@ const (
 	partitionsSmall = 64 // with less than smallMemory
 	partitionsMany  = 256
 	maxPartitions   = 4096
+	partitionInput  = 12 << 20  // bytes of input that make a partition which stays in a processor's cache while it is read
+	partitionMemory = 256 << 10 // bytes of memory for each partition
 	minChunk        = 1 << 10
 	maxChunk        = 64 << 10
 )
@@ -77,10 +80,7 @@ func New(d *model.Dict, cfg Config) *Store {
 		cfg.TempDir = os.TempDir()
 	}
 	if cfg.Partitions <= 0 {
-		cfg.Partitions = partitionsMany
-		if cfg.Memory < smallMemory {
-			cfg.Partitions = partitionsSmall
-		}
+		cfg.Partitions = pickPartitions(cfg.Memory, cfg.Input)
 	}
 	cfg.Partitions = min(cfg.Partitions, maxPartitions)
 	if cfg.Jobs <= 0 {
@@ -93,6 +93,17 @@ func New(d *model.Dict, cfg Config) *Store {
 	s.readers.New = func() any { return s.newReader() }
 	s.leftovers = sweep(s.tempDir)
 	return s
+}
+
+func pickPartitions(memory, input int64) int {
+	if memory < smallMemory {
+		return partitionsSmall
+	}
+	n := int64(partitionsMany)
+	for n*partitionInput < input && 2*n*partitionMemory <= memory && n < maxPartitions {
+		n *= 2
+	}
+	return int(n)
 }
 
 // Partitions is how many partitions there are to Read.

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,7 +33,7 @@ type bench struct {
 func main() {
 	var b bench
 	requests := flag.Int("requests", 60_000, "of the smallest corpus")
-	scales := flag.String("scales", "1,4,16", "how many times as large the corpora of the scaling table are")
+	scales := flag.String("scales", "1,4,16", "how many times as large the corpora of the scaling table are; none without any")
 	flag.StringVar(&b.cbtrace, "cbtrace", "cbtrace", "the program")
 	flag.StringVar(&b.tools, "tools", ".", "where gen, pdata, duck and lines.py are")
 	flag.IntVar(&b.rounds, "rounds", 5, "how many rounds")
@@ -96,6 +97,9 @@ func (b *bench) run(requests int, scales []string) error {
 		return err
 	}
 	for _, scale := range scales {
+		if scale == "" {
+			continue
+		}
 		n, err := strconv.Atoi(scale)
 		if err != nil {
 			return err
@@ -224,8 +228,11 @@ type cost struct {
 // table runs the works and prints a row for each. The bytes are those of JSON lines, whatever the framing, but for protobuf.
 func (b *bench) table(d *day, works []work, rounds int) error {
 	costs := make([][]cost, len(works))
-	for round := range rounds + 1 { // the first warms the cache
+	for round := range rounds + 1 { // the first is not counted where there are others
 		for i, w := range works {
+			if err := warm(d.path(w.format)); err != nil {
+				return err
+			}
 			c, err := measure(w.cmd)
 			if err != nil {
 				return fmt.Errorf("%s: %w", w.name, err)
@@ -260,6 +267,22 @@ func median[T cmp.Ordered](costs []cost, of func(cost) T) T {
 	}
 	slices.Sort(all)
 	return all[len(all)/2]
+}
+
+// warm reads the files of a folder, so that all of them are in the cache: the system takes back what was not read for minutes.
+func warm(dir string) error {
+	files, err := os.ReadDir(dir)
+	for _, e := range files {
+		f, err := os.Open(filepath.Join(dir, e.Name()))
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(io.Discard, f)
+		if err := errors.Join(err, f.Close()); err != nil {
+			return err
+		}
+	}
+	return err
 }
 
 // measure runs a command.
