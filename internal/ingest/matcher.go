@@ -7,12 +7,13 @@ import (
 )
 
 // A matcher finds any of several byte strings in one pass that looks at a fraction of the bytes (Wu and Manber, "A fast algorithm for multi-pattern
-// searching", 1994): where the four bytes at the end of a window stand in none of the strings, the window moves past them.
+// searching", 1994): where the four bytes at the end of a window stand in none of the strings, the window moves past them. A window is as wide as the
+// shortest string, and no wider than maxWidth: the end of an id tells it from others, its beginning is the same in all of a kind.
 type matcher struct {
 	patterns [][]byte
-	shortest int
-	shift    [1 << shiftBits]uint8 // by hash of four bytes: how far the window may move
-	buckets  map[uint32][]int      // patterns whose window ends in four bytes with this hash
+	width    int                   // of the window, in bytes
+	shift    [1 << shiftBits]uint8 // by hash of four bytes: how many bytes the window may move
+	buckets  map[uint32][]int      // patterns that end in four bytes with this hash
 }
 
 const (
@@ -20,6 +21,8 @@ const (
 	gram       = 4  // bytes that are looked at
 	minPattern = 5  // bytes of a pattern
 	maxPattern = 255
+	maxWidth   = 19 // bytes; wider windows are no faster, as memory is read no faster
+	ahead      = 4  // places that are looked at together
 )
 
 func gramHash(b []byte) uint32 {
@@ -28,84 +31,93 @@ func gramHash(b []byte) uint32 {
 
 // newMatcher makes a matcher of patterns of minPattern to maxPattern bytes; there is at least one.
 func newMatcher(patterns [][]byte) *matcher {
-	m := &matcher{patterns: patterns, shortest: maxPattern, buckets: map[uint32][]int{}}
+	m := &matcher{patterns: patterns, width: maxWidth, buckets: map[uint32][]int{}}
 	for _, p := range patterns {
-		m.shortest = min(m.shortest, len(p))
+		m.width = min(m.width, len(p))
 	}
-	farthest := m.shortest - gram + 1
 	for i := range m.shift {
-		m.shift[i] = uint8(farthest)
+		m.shift[i] = uint8(m.farthest())
 	}
 	for n, p := range patterns {
-		end := p[len(p)-m.shortest:] // ids of one kind begin alike
-		for at := 0; at+gram <= m.shortest; at++ {
+		end := p[len(p)-m.width:]
+		for at := 0; at+gram <= m.width; at++ {
 			h := gramHash(end[at:])
-			m.shift[h] = min(m.shift[h], uint8(m.shortest-gram-at))
+			m.shift[h] = min(m.shift[h], uint8(m.width-gram-at))
 		}
-		last := gramHash(end[m.shortest-gram:])
+		last := gramHash(end[m.width-gram:])
 		m.buckets[last] = append(m.buckets[last], n)
 	}
 	return m
 }
+
+// farthest is how many bytes the window moves where nothing hints at a match.
+func (m *matcher) farthest() int { return m.width - gram + 1 }
 
 // longest is the length of the longest pattern.
 func (m *matcher) longest() int {
 	return len(slices.MaxFunc(m.patterns, func(a, b []byte) int { return len(a) - len(b) }))
 }
 
-// lanes is how many parts of a text are gone through at a time: each step waits for what the last one read, so that four take little longer than one.
-const lanes = 4
-
-// next is where the match in b[from:] ends that ends first, -1 without any.
+// next is where the match in b[from:] ends that ends first, -1 without any. It goes through both halves of b at a time: of two streams memory gives more
+// than of one.
 func (m *matcher) next(b []byte, from int) int {
-	at, end := from+m.shortest-gram, len(b)-gram+1
-	part := (end - at) / lanes
-	if part < 2<<10 {
-		return m.scan(b, from, at, end)
-	}
-	stops := [lanes]int{at + part, at + 2*part, at + 3*part, end}
-	p, q, r, s := at, stops[0], stops[1], stops[2]
-	for p < stops[0] && q < stops[1] && r < stops[2] && s < stops[3] {
-		i, j, k, l := m.shift[gramHash(b[p:])], m.shift[gramHash(b[q:])], m.shift[gramHash(b[r:])], m.shift[gramHash(b[s:])]
-		if i == 0 || j == 0 || k == 0 || l == 0 {
-			for n, at := range [lanes]int{p, q, r, s} {
-				if m.shift[gramHash(b[at:])] == 0 && m.matches(b[from:at+gram]) {
-					return m.first(b, from, [lanes]int{p, q, r, s}, stops, n)
-				}
+	p, end := from+m.width-gram, len(b)-gram+1 // the last bytes of a window begin at p or q
+	half := p + (end-p)/2
+	for q, step := half, ahead*m.farthest(); ; {
+		if p, q = m.skip(b, p, q, half); p+step > half || q >= end {
+			if p, found := m.scan(b, from, p, half); found {
+				return p + gram
 			}
-			i, j, k, l = max(i, 1), max(j, 1), max(k, 1), max(l, 1)
+			if q, found := m.scan(b, from, q, end); found {
+				return q + gram
+			}
+			return -1
 		}
-		p += int(i)
-		q += int(j)
-		r += int(k)
-		s += int(l)
+		var found bool
+		if p, found = m.scan(b, from, p, p+step); found {
+			return p + gram
+		}
+		if q, found = m.scan(b, from, q, min(q+step, end)); found {
+			if p, found = m.scan(b, from, p, half); found {
+				return p + gram
+			}
+			return q + gram
+		}
 	}
-	return m.first(b, from, [lanes]int{p, q, r, s}, stops, lanes-1)
 }
 
-// first is next for what the lanes up to the nth have not gone through.
-func (m *matcher) first(b []byte, from int, at, stops [lanes]int, n int) int {
-	for i := range n + 1 {
-		if found := m.scan(b, from, at[i], stops[i]); found >= 0 {
-			return found
+// skip moves two windows on while they can move as far as any, as nearly all can. This is tried of some places of both together, so that none waits for what
+// was read at the one before it. It stops before places where a window moves less, or where p would pass half or q the end of b.
+func (m *matcher) skip(b []byte, p, q, half int) (int, int) {
+	far := m.farthest()
+	span := (ahead-1)*far + gram
+	for p+ahead*far <= half && q+span <= len(b) {
+		v, w := b[p:p+span], b[q:q+span]
+		if m.at(v, 0)&m.at(v, far)&m.at(v, 2*far)&m.at(v, 3*far)&m.at(w, 0)&m.at(w, far)&m.at(w, 2*far)&m.at(w, 3*far) != uint8(far) {
+			break
 		}
+		p += ahead * far
+		q += ahead * far
 	}
-	return -1
+	return p, q
 }
 
-// scan is next for windows whose last bytes begin at at or behind, and before end.
-func (m *matcher) scan(b []byte, from, at, end int) int {
+// at is how many bytes a window may move whose last bytes begin at w[i].
+func (m *matcher) at(w []byte, i int) uint8 { return m.shift[gramHash(w[i:i+gram])] }
+
+// scan moves a window on whose last bytes begin at at, one step after the other, until they are those of a match or begin at end or behind.
+func (m *matcher) scan(b []byte, from, at, end int) (stop int, found bool) {
 	for at < end {
 		s := m.shift[gramHash(b[at:at+gram])]
 		if s == 0 {
 			if m.matches(b[from : at+gram]) {
-				return at + gram
+				return at, true
 			}
 			s = 1
 		}
 		at += int(s)
 	}
-	return -1
+	return at, false
 }
 
 // matches reports whether one of the patterns ends b.

@@ -5,8 +5,97 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 )
+
+// The matcher finds, and says where the match ends that ends first: worked out by hand.
+func TestMatcherByHand(t *testing.T) {
+	const trace = "0123456789abcdef" // 16 bytes: a step is 13, and 52 four of them
+	long := strings.Repeat("x", 5000)
+	for _, c := range []struct {
+		patterns []string
+		text     string
+		from     int
+		want     int
+	}{
+		{[]string{"abcde"}, "xxabcdexx", 0, 7},
+		{[]string{"abcde"}, "abcdeabcde", 0, 5},
+		{[]string{"abcde"}, "abcdeabcde", 1, 10},
+		{[]string{"abcde"}, "abcd", 0, -1},
+		{[]string{"abcde"}, "", 0, -1},
+		{[]string{"aaaaa"}, "aaaaaaa", 1, 6},
+		{[]string{"abcdefgh", "cdefg"}, "abcdefgh", 0, 7},  // the shorter ends first
+		{[]string{"abcdefgh", "cdefgh"}, "abcdefgh", 0, 8}, // both end there
+		{[]string{"abcdefgh", "cdefgh"}, "abcdefgh", 3, -1},
+		{[]string{"one-" + trace + trace}, "two-" + trace + trace, 0, -1}, // what is before the window counts
+		{[]string{"one-" + trace + trace}, "one-" + trace + trace, 0, 36},
+		{[]string{"one-" + trace + trace}, "one-" + trace + trace, 1, -1},
+		{[]string{trace}, long + trace + long, 0, 5016},
+		{[]string{trace}, long + trace, 0, 5016},
+		{[]string{trace}, trace + long, 0, 16},
+		{[]string{trace}, trace + long, 1, -1},
+		{[]string{trace}, long + trace + long + trace, 0, 5016}, // in either half
+		{[]string{trace}, long + trace + long + trace, 5001, 10032},
+		{[]string{trace, "other-0123"}, long + trace + "other-0123", 0, 5016},
+		{[]string{trace, "other-0123"}, long + "other-0123" + trace, 0, 5010},
+		{[]string{trace}, strings.Repeat(trace[:15], 400) + trace, 0, 6016}, // nearly everywhere
+	} {
+		var patterns [][]byte
+		for _, p := range c.patterns {
+			patterns = append(patterns, []byte(p))
+		}
+		if got := newMatcher(patterns).next([]byte(c.text), c.from); got != c.want {
+			t.Errorf("%q from %d in %d bytes: %d, want %d", c.patterns, c.from, len(c.text), got, c.want)
+		}
+	}
+	m := newMatcher([][]byte{[]byte(trace)})
+	for at := range 1000 - len(trace) + 1 { // wherever it stands
+		text := bytes.Repeat([]byte("x"), 1000)
+		copy(text[at:], trace)
+		if got := m.next(text, 0); got != at+len(trace) {
+			t.Errorf("at %d: %d", at, got)
+		}
+	}
+}
+
+// firstEnd is what next of a matcher is to be.
+func firstEnd(patterns [][]byte, text []byte, from int) int {
+	end := -1
+	for _, p := range patterns {
+		if at := bytes.Index(text[from:], p); at >= 0 && (end < 0 || from+at+len(p) < end) {
+			end = from + at + len(p)
+		}
+	}
+	return end
+}
+
+// FuzzMatcher: whatever the patterns, one a line, and the text, which is repeated to be long: what bytes.Index finds, one match after the other.
+func FuzzMatcher(f *testing.F) {
+	f.Add([]byte("abcde\nbcdefg"), []byte("abcabcdefg"), uint16(3), uint16(0))
+	f.Add([]byte("0123456789abcdef"), []byte("0123456789abcde0123456789abcdef"), uint16(40), uint16(5))
+	f.Add([]byte("aaaaaa\naaaaaaaaaaaaaaaaaaaaaaaaaaaa"), []byte("a"), uint16(900), uint16(1))
+	f.Fuzz(func(t *testing.T, lines, text []byte, times, from uint16) {
+		var patterns [][]byte
+		for line := range bytes.SplitSeq(lines, []byte("\n")) {
+			if len(line) >= minPattern && len(line) <= maxPattern {
+				patterns = append(patterns, line)
+			}
+		}
+		if len(patterns) == 0 || len(patterns) > 50 || len(text)*int(times) > 1<<16 {
+			return
+		}
+		text = append(bytes.Repeat(text, int(times)), patterns[0]...)
+		m := newMatcher(patterns)
+		for at, n := min(int(from), len(text)), 0; at >= 0 && n < 20; n++ {
+			want := firstEnd(patterns, text, at)
+			if got := m.next(text, at); got != want {
+				t.Fatalf("%q from %d in %q: %d, want %d", patterns, at, text, got, want)
+			}
+			at = want
+		}
+	})
+}
 
 // The matcher finds what bytes.Index finds, for strings of one letter too, in which everything overlaps.
 func TestMatcher(t *testing.T) {
@@ -15,7 +104,7 @@ func TestMatcher(t *testing.T) {
 		letters := 1 + r.IntN(3)
 		text := make([]byte, r.IntN(300))
 		if round%10 == 0 {
-			text = make([]byte, 4000+r.IntN(16000)) // in lanes
+			text = make([]byte, 4000+r.IntN(16000))
 		}
 		for i := range text {
 			text[i] = byte('a' + r.IntN(letters))
@@ -38,13 +127,7 @@ func TestMatcher(t *testing.T) {
 		}
 		m := newMatcher(patterns)
 		from := r.IntN(len(text) + 1)
-		want := -1
-		for _, p := range patterns {
-			if at := bytes.Index(text[from:], p); at >= 0 && (want < 0 || from+at+len(p) < want) {
-				want = from + at + len(p)
-			}
-		}
-		if got := m.next(text, from); got != want {
+		if got, want := m.next(text, from), firstEnd(patterns, text, from); got != want {
 			t.Fatalf("round %d: %q from %d in %q: %d, want %d", round, patterns, from, text, got, want)
 		}
 	}
