@@ -104,23 +104,24 @@ func (p *picker) add(patterns ...pattern) {
 	}
 }
 
-// matcher is a matcher of the patterns from one on, and how many they were with those before; nil: there are none.
-func (p *picker) matcher(from int, binary bool) (m *matcher, to int) {
+// matcher is a matcher of the patterns from one on up to another; nil: there are none.
+func (p *picker) matcher(from, to int, binary bool) *matcher {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	key := matcherKey{from, len(p.patterns), binary}
+	key := matcherKey{from, to, binary}
 	if m, ok := p.matchers[key]; ok {
-		return m, key.to
+		return m
 	}
 	var patterns [][]byte
-	for _, n := range p.patterns[from:] {
+	for _, n := range p.patterns[from:to] {
 		if n.binary && binary || n.text && !binary {
 			patterns = append(patterns, n.b)
 		}
 	}
+	var m *matcher
 	if len(patterns) > 0 {
 		m = newMatcher(patterns)
 	}
 	p.matchers[key] = m
-	return m, key.to
+	return m
 }

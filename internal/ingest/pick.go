@@ -79,11 +79,13 @@ type picker struct {
 
 	mu sync.Mutex
 	related
+	order    order
 	patterns []pattern
 	matchers map[matcherKey]*matcher
 	hits     [][]piece // by file, in order
 	hitSize  int64
-	records  []seen // of hits, not related so far
+	records  []seen     // of hits, not related so far
+	told     model.Time // start of the last one that told something new
 	worker   *worker
 	searched atomic.Int64
 }
@@ -92,6 +94,7 @@ type picker struct {
 type seen struct {
 	trace model.TraceID
 	ids   []string
+	start model.Time
 }
 
 func (p *picker) close() {
@@ -181,6 +184,9 @@ func (s *Set) apart(n int, opt Options) bool {
 // left reports whether a chunk was not searched for all patterns.
 func (p *picker) left() bool {
 	for _, k := range p.files {
+		if !k.whole() {
+			return true
+		}
 		for i := range k.chunks {
 			if k.chunks[i].searched < len(p.patterns) {
 				return true
@@ -194,27 +200,17 @@ func (p *picker) left() bool {
 func (p *picker) search(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	type place struct{ file, chunk int }
-	var places []place
-	for f, k := range p.files {
-		for i := range k.chunks {
-			if k.chunks[i].searched < len(p.patterns) {
-				places = append(places, place{f, i})
-			}
-		}
-	}
-	var next atomic.Int64
+	p.order = order{patterns: len(p.patterns)}
 	var workers sync.WaitGroup
 	for range p.jobs() {
 		workers.Go(func() {
 			var buf []byte
-			for ctx.Err() == nil {
-				n := int(next.Add(1)) - 1
-				if n >= len(places) {
-					return
-				}
+			for more := true; more && ctx.Err() == nil; {
 				if err := guard(func() (err error) {
-					buf, err = p.searchChunk(buf, places[n].file, places[n].chunk)
+					var next place
+					if next, more, err = p.take(); more && err == nil {
+						buf, err = p.searchChunk(buf, next)
+					}
 					return err
 				}); err != nil {
 					cancel(err)
@@ -227,16 +223,14 @@ func (p *picker) search(ctx context.Context) error {
 }
 
 // searchChunk looks for matches that begin in a chunk.
-func (p *picker) searchChunk(buf []byte, file, n int) ([]byte, error) {
-	k := p.files[file]
-	c := &k.chunks[n]
-	first := c.searched == 0
-	m, to := p.matcher(c.searched, k.frame != nil)
+func (p *picker) searchChunk(buf []byte, at place) ([]byte, error) {
+	k, c := p.files[at.file], at.chunk
+	first := at.from == 0
+	m := p.matcher(at.from, at.to, k.frame != nil)
 	end := c.end
 	if m != nil && k.frame == nil {
 		end = min(k.size, end+int64(m.longest())-1)
 	}
-	c.searched = to
 	if m == nil && !first {
 		return buf, nil
 	}
@@ -244,7 +238,9 @@ func (p *picker) searchChunk(buf []byte, file, n int) ([]byte, error) {
 	if err != nil {
 		return buf, err
 	}
-	defer k.passed(n)
+	if at.done >= 0 {
+		defer k.passed(at.done, c.end)
+	}
 	whole := data[:c.end-c.off]
 	if first {
 		p.searched.Add(int64(len(whole)))
@@ -258,21 +254,21 @@ func (p *picker) searchChunk(buf []byte, file, n int) ([]byte, error) {
 	if m == nil {
 		return buf, nil
 	}
-	for at := 0; ; {
-		if at = m.next(data, at); at < 0 {
+	for from := 0; ; {
+		if from = m.next(data, from); from < 0 {
 			return buf, nil
 		}
-		rec, err := k.record(c, data, c.off+int64(at-1))
+		rec, err := k.record(c, data, c.off+int64(from-1))
 		if err != nil {
 			return buf, err
 		}
-		if err := p.hit(file, rec); err != nil {
+		if err := p.hit(at.file, rec); err != nil {
 			return buf, err
 		}
 		if rec.end-c.off >= int64(len(data)) {
 			return buf, nil
 		}
-		at = int(rec.end - c.off)
+		from = int(rec.end - c.off)
 	}
 }
 
@@ -306,7 +302,11 @@ func (p *picker) hit(file int, rec piece) error {
 	if p.worker.flush(); rep.ErrorCount > 0 || rep.Truncated || p.worker.err != nil {
 		return errPickAll // no value of its own, or a broken one
 	}
-	return p.relate(from)
+	known := len(p.patterns)
+	if err := p.relate(from); err != nil || len(p.patterns) == known {
+		return err
+	}
+	return p.near(p.told)
 }
 
 // pickSink takes what decoded records say of their requests.
@@ -315,7 +315,7 @@ type pickSink picker
 func (p *pickSink) Add(b *model.Batch) error {
 	for i := range b.Records {
 		r := &b.Records[i]
-		p.records = append(p.records, seen{r.Trace, namedBy(nil, b, r)})
+		p.records = append(p.records, seen{r.Trace, namedBy(nil, b, r), r.Start})
 	}
 	return nil
 }
@@ -332,14 +332,14 @@ func (p *picker) relate(from int) error {
 				continue
 			}
 			if !s.trace.IsZero() && !p.traces[s.trace] {
-				p.traces[s.trace], news = true, true
+				p.traces[s.trace], news, p.told = true, true, s.start
 				if err := p.addTrace(s.trace); err != nil {
 					return err
 				}
 			}
 			for _, id := range s.ids {
 				if p.addRelated(id) {
-					news = true
+					news, p.told = true, s.start
 					if err := p.addID(id); err != nil {
 						return err
 					}

@@ -28,7 +28,8 @@ type seekable struct {
 	mapped []byte // all of it, nil where it cannot be
 	format *format
 	frame  framing // nil: lines
-	chunks []chunk
+	chunks []chunk // so far; they stay where they are in memory
+	cutOff int64   // bytes of the file that are divided into chunks
 	lines  []int64 // of each chunk, the lines before it, once all were counted
 }
 
@@ -81,7 +82,10 @@ func (s *Set) seekable(n int, keys *profile.Keys) (*seekable, error) {
 		return nil, reason(err)
 	}
 	k.f = f
-	if err := k.cut(); err != nil {
+	if err := k.measure(); err == nil && k.size <= smallInput {
+		err = k.cut(k.size, k.copied)
+	}
+	if err != nil {
 		f.Close()
 		return nil, err
 	}
@@ -94,35 +98,45 @@ func (k *seekable) close() {
 	k.f.Close()
 }
 
-// cut divides the file into chunks.
-func (k *seekable) cut() error {
+// measure finds out how large the file is, and of lines whether it has several.
+func (k *seekable) measure() error {
 	info, err := k.f.Stat()
 	if err != nil || !info.Mode().IsRegular() {
 		return errNotSeekable
 	}
-	if k.size = info.Size(); k.frame == nil {
+	k.size = info.Size()
+	if k.frame == nil {
 		if end, err := k.lineEnd(0); err != nil || end == k.size {
 			return errNotSeekable // one value, or none that ends soon
 		}
-		for off := int64(0); off < k.size; off += chunkSize {
-			k.chunks = append(k.chunks, chunk{off: off, end: min(off+chunkSize, k.size)})
-		}
-		return nil
 	}
-	var head [16]byte
-	off, from := int64(0), int64(0)
-	for off < k.size {
-		n, _ := k.f.ReadAt(head[:], off)
-		prefix, length, err := k.frame(head[:n])
-		if next := off + int64(prefix+length); err == nil && prefix > 0 && next <= k.size {
-			off = next
-		} else {
-			return errNotSeekable
+	k.chunks = make([]chunk, 0, k.size/chunkSize+1)
+	return nil
+}
+
+// whole reports whether all of the file is divided into chunks.
+func (k *seekable) whole() bool { return k.cutOff == k.size }
+
+// cut divides the file into chunks up to some byte, and on to the end of a chunk. view gives what is looked at for that.
+func (k *seekable) cut(to int64, view func(buf []byte, off, end int64) ([]byte, []byte, error)) error {
+	var buf []byte
+	for k.cutOff < to {
+		end := min(k.cutOff+chunkSize, k.size)
+		if k.frame != nil {
+			for end = k.cutOff; end-k.cutOff < chunkSize && end < k.size; {
+				head, next, err := view(buf, end, min(end+16, k.size))
+				if err != nil {
+					return err
+				}
+				buf = next
+				prefix, length, err := k.frame(head)
+				if end += int64(prefix + length); err != nil || prefix == 0 || end > k.size {
+					return errNotSeekable
+				}
+			}
 		}
-		if off-from >= chunkSize || off == k.size {
-			k.chunks = append(k.chunks, chunk{off: from, end: off})
-			from = off
-		}
+		k.chunks = append(k.chunks, chunk{off: k.cutOff, end: end})
+		k.cutOff = end
 	}
 	return nil
 }
@@ -203,18 +217,24 @@ func (k *seekable) view(buf []byte, off, end int64) (data, newBuf []byte, err er
 	if end <= int64(len(k.mapped)) {
 		return k.mapped[off:end], buf, nil
 	}
+	return k.copied(buf, off, end)
+}
+
+// copied is bytes of the file in buf.
+func (k *seekable) copied(buf []byte, off, end int64) (data, newBuf []byte, err error) {
 	buf, err = k.read(buf, off, end)
 	return buf, buf, err
 }
 
-// passed says that a chunk was looked at. What is mapped counts as memory of the program: it lets go of it, many chunks at once.
-func (k *seekable) passed(n int) {
-	const many = 16
-	if (n+1)%many == 0 && int64(len(k.mapped)) == k.size {
-		from := k.chunks[n+1-many].off &^ (mapPage - 1)
-		release(k.mapped[from:k.chunks[n].end])
+// passed says that the bytes from off to end were looked at. What is mapped counts as memory of the program, which lets go of it.
+func (k *seekable) passed(off, end int64) {
+	if int64(len(k.mapped)) == k.size {
+		release(k.mapped[off&^(mapPage-1) : end])
 	}
 }
+
+// releaseChunks is of how many chunks memory is let go of at once.
+const releaseChunks = 16
 
 const mapPage = 1 << 16 // a multiple of the size of a page
 
