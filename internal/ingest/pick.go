@@ -241,8 +241,12 @@ func (p *picker) searchChunk(buf []byte, at place) ([]byte, error) {
 	if at.done >= 0 {
 		defer k.passed(at.done, c.end)
 	}
-	whole := data[:c.end-c.off]
-	if first {
+	if m != nil {
+		if err := p.searchBytes(m, data, at); err != nil {
+			return buf, err
+		}
+	}
+	if whole := data[:c.end-c.off]; first { // behind the search, which is the one that may as well wait for memory
 		p.searched.Add(int64(len(whole)))
 		if p.opt.Progress != nil {
 			p.opt.Progress.Bytes.Add(int64(len(whole)))
@@ -251,22 +255,25 @@ func (p *picker) searchChunk(buf []byte, at place) ([]byte, error) {
 			c.newlines = newlines(whole)
 		}
 	}
-	if m == nil {
-		return buf, nil
-	}
+	return buf, nil
+}
+
+// searchBytes looks for matches in data, which begins with the chunk.
+func (p *picker) searchBytes(m *matcher, data []byte, at place) error {
+	k, c := p.files[at.file], at.chunk
 	for from := 0; ; {
 		if from = m.next(data, from); from < 0 {
-			return buf, nil
+			return nil
 		}
 		rec, err := k.record(c, data, c.off+int64(from-1))
 		if err != nil {
-			return buf, err
+			return err
 		}
 		if err := p.hit(at.file, rec); err != nil {
-			return buf, err
+			return err
 		}
 		if rec.end-c.off >= int64(len(data)) {
-			return buf, nil
+			return nil
 		}
 		from = int(rec.end - c.off)
 	}
