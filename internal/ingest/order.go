@@ -3,6 +3,7 @@ package ingest
 import (
 	"cmp"
 	"slices"
+	"sync/atomic"
 
 	"github.com/cbtrace/cbtrace/internal/model"
 )
@@ -20,59 +21,89 @@ type place struct {
 	done  int64  // where memory begins that is let go of once it was searched; -1: none is
 }
 
-// An order hands out the chunks of one pass.
+// An order is what the workers of a pass share to find the next chunk.
 type order struct {
-	patterns int     // at its beginning: whatever was not searched for as many is left
-	file, n  int     // the next chunk, where none is urgent
-	urgent   []place // that come before it
-	turns    int     // how often chunks became urgent
+	patterns int          // at its beginning: what was not searched for as many is left
+	begun    atomic.Int64 // files that a worker has begun with
+	urgent   []place      // what comes before all else; below picker.mu
+	turns    int          // how often there was such
 }
 
-// mostTurns is how often chunks may become urgent in a pass: an id that is in records all over the day would have all of them looked up.
-const mostTurns = 8
+// take is the next chunk for a worker to search, of the file that it is at where that has one. ok is false when none is left.
+func (p *picker) take(at *int) (next place, ok bool, err error) {
+	for {
+		urgent, to := p.urgent()
+		if urgent == nil {
+			for ; *at < len(p.files); *at = int(p.order.begun.Add(1)) - 1 {
+				if *at < 0 {
+					continue
+				}
+				if next, ok, err = p.files[*at].take(*at, p.order.patterns, to); ok || err != nil {
+					return next, ok, err
+				}
+			}
+			for n, k := range p.files { // which others are at
+				if next, ok, err = k.take(n, p.order.patterns, to); ok || err != nil {
+					return next, ok, err
+				}
+			}
+			return next, false, nil
+		}
+		if next, ok = p.files[urgent.file].taken(*urgent, to); ok {
+			return next, true, nil
+		}
+	}
+}
 
-// take is the next chunk to search; ok is false when none is left.
-func (p *picker) take() (next place, ok bool, err error) {
+// urgent takes one of the chunks that come first, and tells how many patterns there are.
+func (p *picker) urgent() (next *place, patterns int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	o := &p.order
-	for len(o.urgent) > 0 {
-		next, o.urgent = o.urgent[0], o.urgent[1:]
-		if next.chunk.searched < len(p.patterns) {
-			return p.taken(next), true, nil
-		}
+	if o := &p.order; len(o.urgent) > 0 {
+		next, o.urgent = &o.urgent[0], o.urgent[1:]
 	}
-	for ; o.file < len(p.files); o.file, o.n = o.file+1, 0 {
-		for k := p.files[o.file]; ; o.n++ {
-			if o.n == len(k.chunks) {
-				if k.whole() {
-					break
-				}
-				if err := k.cut(k.cutOff+1, k.view); err != nil {
-					return next, false, err
-				}
-			}
-			if c := &k.chunks[o.n]; c.searched < o.patterns {
-				o.n++
-				return p.taken(place{file: o.file, n: o.n - 1, chunk: c}), true, nil
-			}
-		}
-	}
-	return next, false, nil
+	return next, len(p.patterns)
 }
 
-// taken marks a chunk as searched for all patterns that there are.
-func (p *picker) taken(c place) place {
-	c.from, c.to = c.chunk.searched, len(p.patterns)
-	c.chunk.searched = c.to
-	c.done = -1
-	if k := p.files[c.file]; (c.n+1)%releaseChunks == 0 {
-		c.done = k.chunks[c.n+1-releaseChunks].off
+// take is the next chunk that was searched for less than some patterns, to be searched for all up to to. file is the file's own number.
+func (k *seekable) take(file, patterns, to int) (next place, ok bool, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for ; ; k.next++ {
+		if k.next == len(k.chunks) {
+			if k.whole() {
+				return next, false, nil
+			}
+			if err := k.cut(k.cutOff+1, k.view); err != nil {
+				return next, false, err
+			}
+		}
+		if c := &k.chunks[k.next]; c.searched < patterns {
+			return k.mark(place{file: file, n: k.next, chunk: c}, to), true, nil
+		}
 	}
-	return c
 }
 
-// near makes the chunks urgent in which records of this time may stand, of the file first that has such a time nearest to it.
+// taken takes a chunk to be searched for the patterns up to to; ok is false where it was.
+func (k *seekable) taken(at place, to int) (next place, ok bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if at.chunk.searched >= to {
+		return at, false
+	}
+	return k.mark(at, to), true
+}
+
+func (k *seekable) mark(at place, to int) place {
+	at.from, at.to, at.done = at.chunk.searched, to, -1
+	at.chunk.searched = to
+	if (at.n+1)%releaseChunks == 0 {
+		at.done = k.chunks[at.n+1-releaseChunks].off
+	}
+	return at
+}
+
+// near makes the chunks urgent, below picker.mu, in which records of this time may stand, of the file first that has such a time nearest to it.
 func (p *picker) near(t model.Time) error {
 	o := &p.order
 	if t == 0 || o.turns == mostTurns {
@@ -96,37 +127,53 @@ func (p *picker) near(t model.Time) error {
 		}
 	}
 	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(a.distance, b.distance) })
-	o.urgent = o.urgent[:0]
+	o.urgent = nil
 	for _, c := range found[:min(len(found), mostNear)] {
-		k := p.files[c.file]
-		if err := k.cut(min(c.off+2*chunkSize, k.size), k.copied); err != nil { // what is mapped would stay in memory
+		places, err := p.files[c.file].around(c.off)
+		if err != nil {
 			return err
 		}
-		n, exact := slices.BinarySearchFunc(k.chunks, c.off, func(c chunk, off int64) int { return cmp.Compare(c.off, off) })
-		if !exact {
-			n--
-		}
-		for _, i := range [...]int{n, n + 1, n - 1} {
-			if i >= 0 && i < len(k.chunks) {
-				o.urgent = append(o.urgent, place{file: c.file, n: i, chunk: &k.chunks[i]})
-			}
+		for _, at := range places {
+			at.file = c.file
+			o.urgent = append(o.urgent, at)
 		}
 	}
 	return nil
 }
 
+// around is the chunk at off and those beside it.
+func (k *seekable) around(off int64) (places []place, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if err := k.cut(min(off+2*chunkSize, k.size), k.copied); err != nil { // what is mapped would stay in memory
+		return nil, err
+	}
+	n, exact := slices.BinarySearchFunc(k.chunks, off, func(c chunk, off int64) int { return cmp.Compare(c.off, off) })
+	if !exact {
+		n--
+	}
+	for _, i := range [...]int{n, n + 1, n - 1} {
+		if i >= 0 && i < len(k.chunks) {
+			places = append(places, place{n: i, chunk: &k.chunks[i]})
+		}
+	}
+	return places, nil
+}
+
 const (
-	mostNear = 32   // files in which chunks become urgent at a time
-	nearTime = 60e9 // ns that a file may begin after the time that is looked for, or end before it
+	mostTurns = 8        // how often chunks may become urgent in a pass: an id may be in records all over the day
+	mostNear  = 32       // files in which chunks become urgent at a time
+	timeStep  = 16 << 10 // bytes to which the place of a time is found
+	nearTime  = 60e9     // ns that a file may begin after the time that is looked for, or end before it
 )
 
-// offsetOf is the last place at which times are no later than t, to within a chunk, or the beginning, and the time that is there, 0 when none is. It takes
+// offsetOf is the last place at which times are no later than t, to within timeStep, or the beginning, and the time that is there, 0 when none is. It takes
 // the times to be in order: where they are not, it is any place.
 func (k *seekable) offsetOf(t model.Time) (off int64, at model.Time, err error) {
 	if at, err = k.timeAt(0); err != nil || at > t {
 		return 0, at, err
 	}
-	for end := k.size; end-off > chunkSize; {
+	for end := k.size; end-off > timeStep; {
 		half := off + (end-off)/2
 		switch then, err := k.timeAt(half); {
 		case err != nil:

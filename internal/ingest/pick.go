@@ -201,14 +201,18 @@ func (p *picker) search(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	p.order = order{patterns: len(p.patterns)}
+	for _, k := range p.files {
+		k.next = 0
+	}
 	var workers sync.WaitGroup
 	for range p.jobs() {
 		workers.Go(func() {
 			var buf []byte
+			at := -1
 			for more := true; more && ctx.Err() == nil; {
 				if err := guard(func() (err error) {
 					var next place
-					if next, more, err = p.take(); more && err == nil {
+					if next, more, err = p.take(&at); more && err == nil {
 						buf, err = p.searchChunk(buf, next)
 					}
 					return err

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"sync"
 
 	"github.com/cbtrace/cbtrace/internal/ingest/profile"
 	"github.com/cbtrace/cbtrace/internal/model"
@@ -28,9 +29,12 @@ type seekable struct {
 	mapped []byte // all of it, nil where it cannot be
 	format *format
 	frame  framing // nil: lines
-	chunks []chunk // so far; they stay where they are in memory
-	cutOff int64   // bytes of the file that are divided into chunks
 	lines  []int64 // of each chunk, the lines before it, once all were counted
+
+	mu     sync.Mutex // of what is below, while it is searched
+	chunks []chunk    // so far; they stay where they are in memory
+	cutOff int64      // bytes of the file that are divided into chunks
+	next   int        // chunk of this pass
 }
 
 // A chunk is what is searched at once: of messages whole ones.
