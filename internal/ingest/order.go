@@ -106,7 +106,7 @@ func (k *seekable) mark(at place, to int) place {
 // near makes the chunks urgent, below picker.mu, in which records of this time may stand, of the file first that has such a time nearest to it.
 func (p *picker) near(t model.Time) error {
 	o := &p.order
-	if t == 0 || o.turns == mostTurns {
+	if t == 0 || o.turns == mostTurns || len(p.files) > mostFiles {
 		return nil
 	}
 	o.turns++
@@ -117,6 +117,12 @@ func (p *picker) near(t model.Time) error {
 	}
 	var found []candidate
 	for n, k := range p.files {
+		if err := k.ends(); err != nil {
+			return err
+		}
+		if t < k.first-nearTime || k.last != 0 && t > k.last+farTime {
+			continue
+		}
 		off, at, err := k.offsetOf(t)
 		if err != nil {
 			return err
@@ -163,15 +169,28 @@ func (k *seekable) around(off int64) (places []place, err error) {
 const (
 	mostTurns = 8        // how often chunks may become urgent in a pass: an id may be in records all over the day
 	mostNear  = 32       // files in which chunks become urgent at a time
+	timeBytes = 64 << 10 // bytes in which a time is looked for
 	timeStep  = 16 << 10 // bytes to which the place of a time is found
+	mostFiles = 1000     // of which the times are looked up
+	farTime   = 3600e9   // ns by which the last time of a file may lie about its end: spans are written as they end
 	nearTime  = 60e9     // ns that a file may begin after the time that is looked for, or end before it
 )
+
+// ends finds the first and the last time of the file.
+func (k *seekable) ends() (err error) {
+	if k.first == 0 {
+		if k.first, err = k.timeAt(0); err == nil {
+			k.last, err = k.timeAt(max(0, k.size-timeBytes))
+		}
+	}
+	return err
+}
 
 // offsetOf is the last place at which times are no later than t, to within timeStep, or the beginning, and the time that is there, 0 when none is. It takes
 // the times to be in order: where they are not, it is any place.
 func (k *seekable) offsetOf(t model.Time) (off int64, at model.Time, err error) {
-	if at, err = k.timeAt(0); err != nil || at > t {
-		return 0, at, err
+	if at = k.first; at > t {
+		return 0, at, nil
 	}
 	for end := k.size; end-off > timeStep; {
 		half := off + (end-off)/2
@@ -189,8 +208,7 @@ func (k *seekable) offsetOf(t model.Time) (off int64, at model.Time, err error) 
 
 // timeAt is the start of the first span from off on that tells, 0 when none of the next does.
 func (k *seekable) timeAt(off int64) (model.Time, error) {
-	const some = 64 << 10
-	data, _, err := k.view(nil, off, min(off+some, k.size))
+	data, _, err := k.view(nil, off, min(off+timeBytes, k.size))
 	if err != nil {
 		return 0, err
 	}

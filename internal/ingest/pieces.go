@@ -31,6 +31,8 @@ type seekable struct {
 	frame  framing // nil: lines
 	lines  []int64 // of each chunk, the lines before it, once all were counted
 
+	first, last model.Time // of the file, where they were asked for (near); 0: not, or none tells
+
 	mu     sync.Mutex // of what is below, while it is searched
 	chunks []chunk    // so far; they stay where they are in memory
 	cutOff int64      // bytes of the file that are divided into chunks
