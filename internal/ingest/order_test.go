@@ -64,6 +64,15 @@ func TestCut(t *testing.T) {
 	if at, ok, err := k.take(3, 3, 4); !ok || err != nil || at.n != 0 || at.from != 2 || at.to != 4 {
 		t.Errorf("the next pass: %+v, %v, %v", at, ok, err)
 	}
+	short := open(data)
+	if short.mapped = mapFile(short.f, short.size); short.mapped != nil {
+		if err := os.Truncate(path, 10); err != nil {
+			t.Fatal(err)
+		}
+		if err := guard(func() error { _, _, err := short.take(0, 1, 1); return err }); err != errNotSeekable || !short.mu.TryLock() {
+			t.Errorf("a file that became shorter: %v", err)
+		}
+	}
 	for _, broken := range [][]byte{data[:len(data)-1], append(slices.Clone(data), 0, 0), append(slices.Clone(data), 0xff, 0xff, 0xff, 0xff)} {
 		k := open(broken)
 		if err := k.cut(k.size, k.copied); err != errNotSeekable {
