@@ -3,6 +3,7 @@ package ingest
 import (
 	"cmp"
 	"slices"
+	"sort"
 	"sync/atomic"
 
 	"github.com/cbtrace/cbtrace/internal/model"
@@ -154,10 +155,7 @@ func (k *seekable) around(off int64) (places []place, err error) {
 	if err := k.cut(min(off+2*chunkSize, k.size), k.copied); err != nil { // what is mapped would stay in memory
 		return nil, err
 	}
-	n, exact := slices.BinarySearchFunc(k.chunks, off, func(c chunk, off int64) int { return cmp.Compare(c.off, off) })
-	if !exact {
-		n--
-	}
+	n := sort.Search(len(k.chunks), func(i int) bool { return k.chunks[i].off > off }) - 1 // without copies: the worker that has one writes to it
 	for _, i := range [...]int{n, n + 1, n - 1} {
 		if i >= 0 && i < len(k.chunks) {
 			places = append(places, place{n: i, chunk: &k.chunks[i]})
