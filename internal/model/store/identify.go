@@ -91,7 +91,7 @@ func (s *Store) Identify(ctx context.Context) (Summary, error) {
 
 // waiting is step 1.
 func (id *identifier) waiting(ctx context.Context) error {
-	return id.scan.eachWaiting(ctx, func(w *waiter) {
+	return id.scan.eachWaiting(ctx, id.touch, func(w *waiter) {
 		switch {
 		case w.external():
 			id.joins.external.add(w.keys[0])
@@ -106,6 +106,18 @@ func (id *identifier) waiting(ctx context.Context) error {
 	})
 }
 
+// touch looks at where the tables have what a waiting record is known by.
+func (id *identifier) touch(w *waiter) uint32 {
+	if w.external() {
+		return id.joins.external.touch(w.keys[0])
+	}
+	seen := id.traces.touch(traceKey(w.entry.trace))
+	if w.n > 0 {
+		seen ^= id.weak.touch(w.keys[0])
+	}
+	return seen
+}
+
 // known is step 2.
 func (id *identifier) known(ctx context.Context) error {
 	id.strong = make([]atomic.Bool, len(id.weak.keys))
@@ -117,15 +129,27 @@ func (id *identifier) known(ctx context.Context) error {
 	return id.s.inParallel(ctx, 0, id.s.partitions, func(ctx context.Context, worker int, next func() (int, bool)) error {
 		scan := id.s.newScanner()
 		found := fits{external: &id.joins.external}
+		var weak, traces []int // of each entry, its number in the tables; looked up side by side
 		for stream, ok := next(); ok; stream, ok = next() {
-			err := scan.eachEntry(ctx, stream, func(e *entry) {
-				if e.flags&entryStrong != 0 {
-					if n := id.weak.find(e.key); n >= 0 {
-						id.strong[n].Store(true)
+			err := scan.eachDictionary(ctx, stream, func(entries []entry) {
+				weak, traces = weak[:0], traces[:0]
+				for i := range entries {
+					e, n := &entries[i], -1
+					if e.flags&entryStrong != 0 {
+						n = id.weak.find(e.key)
 					}
-					found.internal(e.text, e.key)
+					weak, traces = append(weak, n), append(traces, id.traceOf(e.trace))
 				}
-				id.addKey(e.trace, e.key)
+				for i := range entries {
+					e := &entries[i]
+					if e.flags&entryStrong != 0 {
+						if n := weak[i]; n >= 0 {
+							id.strong[n].Store(true)
+						}
+						found.internal(e.text, e.key)
+					}
+					id.addKey(traces[i], e.key)
+				}
 			})
 			if err != nil {
 				return err
@@ -136,14 +160,20 @@ func (id *identifier) known(ctx context.Context) error {
 	})
 }
 
-func (id *identifier) addKey(t model.TraceID, key hash) {
+// traceOf is the number of a trace that holds a record without a key of its own, -1 of any other.
+func (id *identifier) traceOf(t model.TraceID) int {
 	if t.IsZero() {
-		return
+		return -1
 	}
-	if n := id.traces.find(traceKey(t)); n >= 0 {
-		lock := &id.locks[n%len(id.locks)]
+	return id.traces.find(traceKey(t))
+}
+
+// addKey notes a key of the trace with a number, if it is one.
+func (id *identifier) addKey(trace int, key hash) {
+	if trace >= 0 {
+		lock := &id.locks[trace%len(id.locks)]
 		lock.Lock()
-		id.keys[n].add(key)
+		id.keys[trace].add(key)
 		lock.Unlock()
 	}
 }
@@ -171,9 +201,9 @@ func (id *identifier) settle(ctx context.Context) error {
 	if len(id.keys) == 0 {
 		return nil
 	}
-	return id.scan.eachWaiting(ctx, func(w *waiter) {
+	return id.scan.eachWaiting(ctx, id.touch, func(w *waiter) {
 		if k, ok := id.keyOf(w); ok {
-			id.addKey(w.entry.trace, k)
+			id.addKey(id.traceOf(w.entry.trace), k)
 		}
 	})
 }

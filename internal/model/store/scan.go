@@ -15,7 +15,8 @@ type scanner struct {
 	rec     []byte
 	dict    []byte
 	entries []entry
-	waiter  waiter
+	waiters [32]waiter
+	touched uint32
 }
 
 func (s *Store) newScanner() scanner {
@@ -87,28 +88,44 @@ func resize(b []byte, n int) []byte {
 // refused reports whether the file of an entry turned out to be unusable as a whole (R4.12).
 func (s *Store) refused(e *entry) bool { return s.dict.File(e.file).Refused.Load() }
 
-// eachEntry calls fn for every entry of a stream that counts.
-func (sc *scanner) eachEntry(ctx context.Context, stream int, fn func(e *entry)) error {
+// eachDictionary calls fn for the entries of each chunk of a stream. Those of refused files do not count (R4.12).
+func (sc *scanner) eachDictionary(ctx context.Context, stream int, fn func(entries []entry)) error {
 	return sc.s.eachChunk(ctx, stream, func(_ int, c *chunk) error {
 		entries, err := sc.dictionary(stream, c)
 		if err != nil {
 			return err
 		}
+		n := 0
 		for i := range entries {
-			if !sc.s.refused(&entries[i]) {
-				fn(&entries[i])
+			if sc.s.refused(&entries[i]) {
+				continue
 			}
+			if n < i {
+				entries[n] = entries[i]
+			}
+			n++
 		}
+		fn(entries[:n])
 		return nil
 	})
 }
 
-// eachWaiting calls fn for every entry of the waiting streams.
-func (sc *scanner) eachWaiting(ctx context.Context, fn func(w *waiter)) error {
+// eachWaiting calls fn for every entry of the waiting streams. touch is called for those of a chunk before that, so that what fn looks up in tables is
+// fetched side by side.
+func (sc *scanner) eachWaiting(ctx context.Context, touch func(w *waiter) uint32, fn func(w *waiter)) error {
 	for stream := sc.s.partitions; sc.s.isWaiting(stream); stream++ {
-		err := sc.eachEntry(ctx, stream, func(e *entry) {
-			sc.waiter = waiterOf(e)
-			fn(&sc.waiter)
+		err := sc.eachDictionary(ctx, stream, func(entries []entry) {
+			for len(entries) > 0 {
+				few := min(len(entries), len(sc.waiters))
+				for i := range few {
+					sc.waiters[i] = waiterOf(&entries[i])
+					sc.touched ^= touch(&sc.waiters[i])
+				}
+				for i := range few {
+					fn(&sc.waiters[i])
+				}
+				entries = entries[few:]
+			}
 		})
 		if err != nil {
 			return err
