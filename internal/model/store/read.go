@@ -288,13 +288,17 @@ func (r *Reader) fill(g *group, key hash) error {
 	return nil
 }
 
-const touchedAtOnce = 32
+const (
+	touchedAtOnce = 32
+	usualRecord   = 48 // bytes of a record; one may lie on two lines of a cache
+)
 
 // touch looks at records and their entries before they are decoded one after the other, so that the processor fetches them side by side.
 func (r *Reader) touch(places []place32) {
 	seen := byte(0)
 	for _, p := range places {
-		seen ^= r.entries[p.entry].flags ^ r.recs[r.origin[p.entry]][p.off]
+		rec := r.recs[r.origin[p.entry]][p.off:]
+		seen ^= r.entries[p.entry].flags ^ rec[0] ^ rec[min(usualRecord, len(rec)-1)]
 	}
 	r.touched = seen
 }
