@@ -42,7 +42,7 @@ bench:
 
 bench-day: build
 	mkdir -p bin/bench && cd testdata/bench && go build -o ../../bin/bench/ ./gen ./pdata ./run && CGO_ENABLED=1 go build -o ../../bin/bench/ ./duck && cp lines.py ../../bin/bench/
-	./bin/bench/run -cbtrace bin/cbtrace -tools bin/bench -requests $(REQUESTS) -scales $(SCALES) -rounds $(ROUNDS) -slow=$(SLOW)
+	./bin/bench/run -cbtrace bin/cbtrace -tools bin/bench -requests=$(REQUESTS) -scales=$(SCALES) -rounds=$(ROUNDS) -slow=$(SLOW)
 
 golden:
 	go test ./cmd/cbtrace ./internal/render -update
