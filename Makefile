@@ -9,6 +9,7 @@ REQUESTS ?= 60000
 SCALES   ?= 1,4,16
 ROUNDS   ?= 5
 SLOW     ?= true
+KEEP     ?=
 
 .PHONY: stats-power build demo demo-data test race lint fuzz bench bench-day golden cover oracle cross
 
@@ -42,7 +43,7 @@ bench:
 
 bench-day: build
 	mkdir -p bin/bench && cd testdata/bench && go build -o ../../bin/bench/ ./gen ./pdata ./run && CGO_ENABLED=1 go build -o ../../bin/bench/ ./duck && cp lines.py ../../bin/bench/
-	./bin/bench/run -cbtrace bin/cbtrace -tools bin/bench -requests=$(REQUESTS) -scales=$(SCALES) -rounds=$(ROUNDS) -slow=$(SLOW)
+	./bin/bench/run -cbtrace bin/cbtrace -tools bin/bench -requests=$(REQUESTS) -scales=$(SCALES) -rounds=$(ROUNDS) -slow=$(SLOW) -keep=$(KEEP)
 
 golden:
 	go test ./cmd/cbtrace ./internal/render -update

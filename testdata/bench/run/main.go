@@ -27,6 +27,7 @@ import (
 type bench struct {
 	cbtrace, tools, dir string
 	rounds              int
+	kept                bool // corpora stay, and are used again
 	slow                bool // time jq and Python too
 }
 
@@ -39,8 +40,13 @@ func main() {
 	flag.IntVar(&b.rounds, "rounds", 5, "how many rounds")
 	flag.BoolVar(&b.slow, "slow", true, "jq and Python too, one round")
 	base := flag.String("tmp", os.TempDir(), "where corpora are made; they are removed")
+	keep := flag.String("keep", "", "a folder where corpora are made and stay, to be used again")
 	flag.Parse()
 	err := func() (err error) {
+		if *keep != "" {
+			b.dir, b.kept = *keep, true
+			return b.run(*requests, strings.Split(*scales, ","))
+		}
 		if b.dir, err = os.MkdirTemp(*base, "bench-day-"); err != nil {
 			return err
 		}
@@ -93,7 +99,7 @@ func (b *bench) run(requests int, scales []string) error {
 			return err
 		}
 	}
-	if err := os.RemoveAll(day.dir); err != nil {
+	if err := b.drop(day); err != nil {
 		return err
 	}
 	for _, scale := range scales {
@@ -113,11 +119,11 @@ func (b *bench) run(requests int, scales []string) error {
 
 // scaled prints the rows of one size of the scaling table.
 func (b *bench) scaled(n, requests int) error {
-	day, err := b.generate(fmt.Sprintf("%dx", n), requests, "jsonl")
+	day, err := b.generate("scale", requests, "jsonl")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(day.dir)
+	defer b.drop(day)
 	if err := b.check(day, "jsonl"); err != nil {
 		return err
 	}
@@ -146,17 +152,33 @@ type day struct {
 func (d *day) path(format string) string { return filepath.Join(d.dir, format) }
 
 func (b *bench) generate(name string, requests int, formats string) (*day, error) {
-	d := &day{dir: filepath.Join(b.dir, name)}
+	d := &day{dir: filepath.Join(b.dir, fmt.Sprintf("%s-%d", name, requests))}
+	if d.read() == nil && b.kept {
+		return d, nil
+	}
 	gen := exec.Command(filepath.Join(b.tools, "gen"), "-requests", strconv.Itoa(requests), "-formats", formats, "-dir", d.dir)
 	gen.Stderr = os.Stderr
 	if err := gen.Run(); err != nil {
 		return nil, fmt.Errorf("gen: %w", err)
 	}
+	return d, d.read()
+}
+
+// read reads what is true of the corpus, which the generator writes last.
+func (d *day) read() error {
 	text, err := os.ReadFile(filepath.Join(d.dir, "truth.json"))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return d, json.Unmarshal(text, d)
+	return json.Unmarshal(text, d)
+}
+
+// drop removes a corpus that is not kept.
+func (b *bench) drop(d *day) error {
+	if b.kept {
+		return nil
+	}
+	return os.RemoveAll(d.dir)
 }
 
 // check holds a report of the day against what the generator knows.
