@@ -17,16 +17,11 @@ func sortInts[T int64 | uint32](values []T) {
 		slices.Sort(values)
 		return
 	}
-	sortWith(values, make([]T, len(values)))
-}
-
-// sortWith sorts values by their digits, with space for as many.
-func sortWith[T int64 | uint32](values, space []T) {
 	lo, hi := values[0], values[0]
 	for _, v := range values {
 		lo, hi = min(lo, v), max(hi, v)
 	}
-	from, to := values, space
+	from, to := values, make([]T, len(values))
 	digits := (bits.Len64(uint64(hi)-uint64(lo)) + radixBits - 1) / radixBits
 	for d := range digits {
 		shift := d * radixBits

@@ -73,12 +73,7 @@ func (s *Series) fit(n, v int64) {
 	switch {
 	case n > bound-have:
 		s.toHistogram()
-	case s.values.fits(int(n), v):
-	case n == 1 && fitsShort(v) && s.values.fullRun() && have+packRun <= bound:
-		s.count()
-		s.values.pack()
-		s.unsorted = true
-	default:
+	case !s.values.fits(int(n), v):
 		more := have
 		if have >= manyValues {
 			more /= 4
@@ -111,11 +106,8 @@ func (s *Series) count() {
 	if s.hist != nil || s.counted == int64(n) {
 		return
 	}
-	first := s.values.at(int(s.counted)) // what is packed was counted
-	before := first
-	if s.counted > 0 && !s.unsorted {
-		before = s.values.at(int(s.counted - 1))
-	}
+	first := s.values.at(int(s.counted))
+	before := s.values.at(int(max(s.counted-1, 0)))
 	s.cover(first, first)
 	for i := int(s.counted); i < n; i++ {
 		v := s.values.at(i)
@@ -130,8 +122,8 @@ func (s *Series) count() {
 func (s *Series) toHistogram() {
 	s.count()
 	s.hist = &Histogram{}
-	for v := range s.values.all() {
-		s.hist.Add(v, 1)
+	for i := range s.values.len() {
+		s.hist.Add(s.values.at(i), 1)
 	}
 	s.values, s.unsorted = numbers{}, false
 }
@@ -143,31 +135,20 @@ func (s *Series) Merge(o *Series) {
 	if n == 0 {
 		return
 	}
-	if have := int64(s.values.len()); s.hist == nil && (o.hist != nil || n > s.bound()-have) {
+	if o.hist != nil && s.hist == nil {
 		s.toHistogram()
 	}
-	o.count()
-	switch {
-	case s.hist != nil && o.hist != nil:
+	switch s.fit(n, o.values.widest()); {
+	case s.hist == nil:
+		s.values.append(&o.values)
+	case o.hist != nil:
 		s.cover(o.min, o.max)
 		s.counted += n
 		s.sum.add(o.sum)
 		s.hist.Merge(o.hist)
-	case s.hist != nil:
-		for v := range o.values.all() {
-			s.addHist(v, 1)
-		}
-	case s.values.long == nil && o.values.long == nil:
-		s.count()
-		s.unsorted = s.unsorted || o.unsorted || s.counted > 0
-		s.cover(o.min, o.max)
-		s.counted += n
-		s.sum.add(o.sum)
-		s.values.join(&o.values)
 	default:
-		s.fit(n, -1)
-		for v := range o.values.all() {
-			s.values.push(v)
+		for i := range o.values.len() {
+			s.addHist(o.values.at(i), 1)
 		}
 	}
 }
@@ -277,19 +258,14 @@ func (s *Series) All() iter.Seq2[int64, int64] {
 	}
 	s.sort()
 	return func(yield func(int64, int64) bool) {
-		last, n := int64(0), int64(0)
-		for v := range s.values.all() {
-			if v != last && n > 0 {
-				if !yield(last, n) {
-					return
-				}
-				n = 0
+		for i := 0; i < s.values.len(); {
+			v, n := s.values.at(i), int64(0)
+			for ; i < s.values.len() && s.values.at(i) == v; i++ {
+				n++
 			}
-			last = v
-			n++
-		}
-		if n > 0 {
-			yield(last, n)
+			if !yield(v, n) {
+				return
+			}
 		}
 	}
 }
@@ -320,7 +296,8 @@ func (s *Series) Append(b []byte) []byte {
 	if s.hist == nil {
 		b = append(b, seriesExact)
 		s.sort()
-		for v := range s.values.all() { // the first may be negative, the steps wrap around and are not
+		for i := range s.values.len() { // the first may be negative, the steps wrap around and are not
+			v := s.values.at(i)
 			b = binary.AppendUvarint(b, uint64(v)-uint64(prev))
 			prev = v
 		}
@@ -371,11 +348,9 @@ func (s *Series) Decode(b []byte) ([]byte, error) {
 	switch {
 	case kind == seriesExact && n <= limit && n <= uint64(len(b)):
 		s.values.room(int(n), 0)
-		prev := uvarint() // the first may be negative, the steps wrap around and are not
-		s.Add(int64(prev))
-		for ; n > 1; n-- {
-			last := int64(prev)
-			if prev += uvarint(); int64(prev) < last {
+		for prev := uint64(0); n > 0; n-- {
+			prev += uvarint()
+			if k := s.values.len(); k > 0 && int64(prev) < s.values.at(k-1) {
 				return nil, errSeries
 			}
 			s.Add(int64(prev))
