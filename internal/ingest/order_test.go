@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -161,6 +162,28 @@ func TestNear(t *testing.T) {
 			if k.chunks[n].searched != len(p.patterns) {
 				t.Errorf("%d was not searched", n)
 			}
+		}
+	}
+}
+
+// A file of one line is no seekable one: whatever is looked for, all of it is to be read.
+func TestOneLine(t *testing.T) {
+	const line = `{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"a3143f4ffaba56a1b04340317ef5d453","spanId":"590d459012dbc5e6","name":"a"}]}]}]}`
+	for text, want := range map[string]bool{line: false, line + "\n": false, line + "\n" + line: true} {
+		path := filepath.Join(t.TempDir(), "a.jsonl")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		set, err := Expand([]string{path}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k, err := set.seekable(0, nil)
+		if err == nil {
+			k.close()
+		}
+		if got := err == nil; got != want || err != nil && !errors.Is(err, errNotSeekable) {
+			t.Errorf("%d lines: seekable %v, %v", strings.Count(text, "\n")+1, got, err)
 		}
 	}
 }

@@ -88,7 +88,7 @@ func (s *Set) seekable(n int, keys *profile.Keys) (*seekable, error) {
 		return nil, reason(err)
 	}
 	k.f = f
-	if err := k.measure(); err == nil && k.size <= smallInput {
+	if err = k.measure(); err == nil && k.size <= smallInput {
 		err = k.cut(k.size, k.copied)
 	}
 	if err != nil {
