@@ -186,7 +186,10 @@ func slowSpan(span, processes map[string]any, ids map[string]bool) (string, bool
 	tags, _ = process["tags"].([]any)
 	for _, t := range tags {
 		tag, _ := t.(map[string]any)
-		text := fmt.Sprint(tag["value"])
+		text := ""
+		if v := tag["value"]; v != nil { // a tag without one says nothing
+			text = fmt.Sprint(v)
+		}
 		switch tag["key"] {
 		case "service.instance.id":
 			instance = text
