@@ -23,7 +23,7 @@ import (
 type Options struct {
 	Memory  int64  // bytes of records held before partitions go to disk; 0: the store's default
 	TempDir string // where they go; "": the system's
-	Input   int64  // bytes of what is read, as far as known: more partitions for more
+	Input   int64  // bytes of the inputs on disk, as far as known: more partitions for more
 	Jobs    int    // goroutines; 0: one per processor
 	Key     store.KeyMode
 

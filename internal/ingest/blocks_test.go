@@ -233,3 +233,27 @@ func TestLastNewline(t *testing.T) {
 		}
 	}
 }
+
+// The names of an input are those of its whole first block, which reaches the sink in several batches.
+func TestNamesOfFirstBlock(t *testing.T) {
+	var text strings.Builder
+	for n := range 2*batchRecords + 1 {
+		name := "early"
+		if n == 2*batchRecords {
+			name = "late"
+		}
+		text.WriteString(lineOfSpan("0123456789abcdef0123456789abcdef", name, 1.7e18, "other", "x"))
+	}
+	path := filepath.Join(t.TempDir(), "a.jsonl")
+	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	set, err := Expand([]string{path}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, stats := read(t, set, Options{Jobs: 1})
+	if want := []string{"early", "late"}; !slices.Equal(stats[0].Names, want) || stats[0].Spans != 2*batchRecords+1 {
+		t.Errorf("names %v of %d spans, should be %v", stats[0].Names, stats[0].Spans, want)
+	}
+}

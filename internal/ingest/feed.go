@@ -121,6 +121,7 @@ func (f *file) next(r *reader, buf []byte) (t task, ok bool) {
 
 func (f *file) readAhead(r *reader) {
 	defer close(f.ahead)
+	defer f.feed.close()
 	for {
 		t, ok := f.read(r, nil)
 		if !ok {
@@ -186,7 +187,7 @@ func (f *file) open(r *reader) error {
 	if pieces, ok := r.pick.of(f.n); ok {
 		f.pick = true
 		rep.Bytes = f.in.Size
-		src.close()
+		f.feed.close()
 		in, err := os.Open(f.in.Path)
 		if err != nil {
 			rep.Problem(0, nowhere, reason(err))
@@ -203,9 +204,18 @@ func (f *file) open(r *reader) error {
 	return nil
 }
 
+// close closes what is open of a feed.
 func (d *feed) close() {
 	if d.src != nil {
 		d.src.close()
+		d.src.closer = nil
+	}
+}
+
+// close closes a file that was not read to its end. One that is read ahead closes itself: it may hang in a read.
+func (f *file) close() {
+	if f.ahead == nil {
+		f.feed.close()
 	}
 }
 

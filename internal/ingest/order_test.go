@@ -183,7 +183,7 @@ func TestOneLine(t *testing.T) {
 			k.close()
 		}
 		if got := err == nil; got != want || err != nil && !errors.Is(err, errNotSeekable) {
-			t.Errorf("%d lines: seekable %v, %v", strings.Count(text, "\n")+1, got, err)
+			t.Errorf("seekable %v, %v: %s", got, err, text)
 		}
 	}
 }

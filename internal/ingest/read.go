@@ -92,6 +92,9 @@ func (s *Set) Read(ctx context.Context, d *model.Dict, opt Options, newSink func
 		})
 	}
 	workers.Wait()
+	for _, f := range r.files {
+		f.close()
+	}
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
@@ -122,10 +125,10 @@ func (r *reader) work(w *worker, p *Progress) error {
 			w.pick = r.pick
 		}
 		f.format.decode(w, decode.Block{File: f.id, Path: f.in.Shown, Family: f.family, Data: t.data, Line: t.line, Offset: t.offset}, &rep)
+		w.flush()
 		if t.first {
 			f.named(w.names())
 		}
-		w.flush()
 		if w.err != nil {
 			return w.err
 		}

@@ -23,8 +23,9 @@ import (
 type worker struct {
 	batch *model.Batch
 	sink  Sink
-	block []byte // memory for the next one
-	first bool   // the block is the first of its file, whose names are wanted
+	block []byte        // memory for the next one
+	first bool          // the block is the first of its file, whose names are wanted
+	seen  []model.StrID // those of them so far
 	spans days
 	pick  *Pick // whose records are kept; nil: all
 	err   error // of the sink
@@ -40,21 +41,17 @@ type worker struct {
 	plain      []byte // a decompressed message
 }
 
-// How many records a batch gathers between the values or messages of a block before it is handed on: few, while they are in the processor's cache; of the
-// first block of a file nearly all, whose names are wanted.
-const (
-	batchRecords = 200
-	firstRecords = 1 << 14
-)
+// batchRecords is how many records a batch gathers between the values or messages of a block before it is handed on, while they are in the processor's cache.
+const batchRecords = 200
 
 // full reports whether the batch is to be handed on before more is decoded.
-func (w *worker) full() bool {
-	n := len(w.batch.Records)
-	return n >= firstRecords || n >= batchRecords && !w.first
-}
+func (w *worker) full() bool { return len(w.batch.Records) >= batchRecords }
 
 // flush hands the batch on.
 func (w *worker) flush() {
+	if w.first {
+		w.sample()
+	}
 	if w.pick != nil {
 		w.pick.keep(w.batch)
 	}
@@ -229,18 +226,22 @@ func (w *worker) inflate(frame []byte) (err error) {
 // sampleNames is how many names of spans are kept of the beginning of an input.
 const sampleNames = 20
 
-// names are the names of the records of a block, sorted.
-func (w *worker) names() []string {
-	var ids []model.StrID
+// sample takes in the names of the batch.
+func (w *worker) sample() {
 	for i := range w.batch.Records {
-		if id := w.batch.Records[i].Name; len(ids) < sampleNames && !slices.Contains(ids, id) {
-			ids = append(ids, id)
+		if id := w.batch.Records[i].Name; len(w.seen) < sampleNames && !slices.Contains(w.seen, id) {
+			w.seen = append(w.seen, id)
 		}
 	}
-	names := make([]string, len(ids))
-	for i, id := range ids {
+}
+
+// names are those that were sampled, sorted, which are forgotten.
+func (w *worker) names() []string {
+	names := make([]string, len(w.seen))
+	for i, id := range w.seen {
 		names[i] = w.batch.Dict.Str(id)
 	}
+	w.seen = w.seen[:0]
 	slices.Sort(names)
 	return names
 }

@@ -14,7 +14,6 @@ type mover struct {
 	waiters []waiter // of the entries of a chunk
 	places  []place  // where their records go, as far as that is the same for all
 	text    []byte
-	touched uint32
 }
 
 // stream moves the records of a waiting stream, which is empty afterwards.
@@ -32,7 +31,7 @@ func (m *mover) stream(ctx context.Context, i int) error {
 		m.waiters, m.places, m.text = m.waiters[:0], m.places[:0], m.text[:0]
 		for n := range entries {
 			m.waiters = append(m.waiters, waiterOf(&entries[n]))
-			m.touched ^= m.id.touch(&m.waiters[n])
+			m.scan.touched ^= m.id.touch(&m.waiters[n])
 		}
 		for n := range entries {
 			p := place{kind: placeNone}

@@ -349,3 +349,24 @@ c A - cb.request 10 100 session_id=three hit_tokens=5
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// 12 MiB of input make a partition, from 256 on and as far as each has 256 KiB of memory.
+func TestPickPartitions(t *testing.T) {
+	for _, c := range []struct {
+		memory, input int64
+		want          int
+	}{
+		{1 << 30, 0, 256},
+		{1 << 30, 256 * 12 << 20, 256},
+		{1 << 30, 256*12<<20 + 1, 512},
+		{1 << 30, 11e9, 1024}, // 874 times 12 MiB
+		{1 << 30, 1 << 50, 4096},
+		{128 << 20, 1 << 50, 512},
+		{64 << 20, 1 << 50, 256},
+		{16 << 20, 1 << 50, 64},
+	} {
+		if got := pickPartitions(c.memory, c.input); got != c.want {
+			t.Errorf("%d bytes of memory, %d of input: %d partitions, should be %d", c.memory, c.input, got, c.want)
+		}
+	}
+}

@@ -16,7 +16,7 @@ type scanner struct {
 	dict    []byte
 	entries []entry
 	waiters [32]waiter
-	touched uint32
+	touched uint32 // so that touching is not in vain
 }
 
 func (s *Store) newScanner() scanner {

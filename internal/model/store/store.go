@@ -15,7 +15,7 @@ type Config struct {
 	Memory     int64                    // bytes that a run may take, 0: 1 GiB; records take half of it before partitions go to disk
 	TempDir    string                   // where the folder for them is made; "": the system's
 	Partitions int                      // 0: picked by Memory and Input
-	Input      int64                    // bytes of the inputs, as far as known
+	Input      int64                    // bytes of the inputs as they lie on disk, as far as known
 	KeyMode    KeyMode                  // R4.4
 	Jobs       int                      // goroutines of Identify; 0: one per processor
 	Bare       func(model.AttrKey) bool // what ReadBare keeps; nil: nothing
@@ -95,6 +95,7 @@ func New(d *model.Dict, cfg Config) *Store {
 	return s
 }
 
+// pickPartitions is how many partitions there are: more for a large input, as memory allows. Small memory is for chunks that are not too short.
 func pickPartitions(memory, input int64) int {
 	if memory < smallMemory {
 		return partitionsSmall
