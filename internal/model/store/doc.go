@@ -14,7 +14,8 @@
 // out.
 //
 // Identify goes over the waiting records and the dictionaries a fixed number of times and moves each waiting record to the partition of its request.
-// It keeps tables of 128-bit hashes of what waits only: weak keys, external ids, traces that hold a span without a key.
+// What a partition has to know of another one it is told in notes, which lie in streams too: tables are of one partition at a time. Only spans without a
+// key in traces of several requests, and what is above them, are kept in memory for all partitions together.
 //
 // Partitions are ranges of the hash of the request's id and requests come out in the order of that hash: the sequence of requests is the same for any
 // number of partitions and writers, in memory or on disk, and for any order of arrival (R2.4). 64 bits of the hash are the XXH64 of the id.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
 	"github.com/cbtrace/cbtrace/internal/model"
@@ -15,175 +16,177 @@ const (
 	numLevels = model.NumForms
 )
 
-// A fit is an internal id that an external one may mean.
-type fit struct {
-	key      hash
-	external uint32
-	level    uint8
-}
-
-// A joiner finds the internal id of each external one.
-type joiner struct {
-	external hashTable
-	found    []joined
-}
-
-// fits are what one goroutine found of internal ids that fit.
-type fits struct {
-	external *hashTable // only read
-	seen     []hash     // internal ids that were looked at lately, by their last bits
-	all      []fit      // the first distinct of them in order of (external, level, key), each once
-	distinct int
-	ends     []uint32 // of each external id, where its fits end, once they are in order
-	spare    []fit
-}
-
-const seenBits = 12
-
-// joined is what became of an external id.
-type joined struct {
-	key       hash // of the request it belongs to
-	join      model.Join
-	fits      bool // key is an internal id
-	ambiguous bool // it fits several internal ids: key is its own
-}
-
-// internal looks at a strong id.
-func (j *fits) internal(id []byte, key hash) {
-	if len(j.external.keys) == 0 {
-		return
-	}
-	if j.seen == nil {
-		j.seen = make([]hash, 1<<seenBits)
-	}
-	slot := &j.seen[key.lo&(1<<seenBits-1)]
-	if *slot == key { // a request has several entries
-		return
-	}
-	*slot = key
-	j.fit(levelExact, key, key)
-	forms, ok := model.ExternalForms(id)
-	for level := levelIndex; level < numLevels; level++ {
-		if ok[level] {
-			j.fit(uint8(level), hashID(forms[level]), key)
-		}
-	}
-}
-
-func (j *fits) fit(level uint8, external, key hash) {
-	n := j.external.find(external)
-	if n < 0 {
-		return
-	}
-	j.all = append(j.all, fit{key, uint32(n), level})
-	if len(j.all) >= 2*j.distinct+1024 { // the same id comes with every entry that has it
-		j.sort()
-	}
-}
-
-// sort puts the fits in order, each once: a counting sort, since each external id has few.
-func (j *fits) sort() {
-	j.ends = append(j.ends[:0], make([]uint32, len(j.external.keys))...)
-	for i := range j.all {
-		j.ends[j.all[i].external]++
-	}
-	at := uint32(0)
-	for i, n := range j.ends {
-		j.ends[i] = at // where it begins, for now
-		at += n
-	}
-	j.spare = slices.Grow(j.spare[:0], len(j.all))[:len(j.all)]
-	for _, f := range j.all {
-		j.spare[j.ends[f.external]] = f
-		j.ends[f.external]++
-	}
-	j.all, j.spare = j.spare, j.all
-	begin, out := uint32(0), 0
-	for i, end := range j.ends {
-		group := j.all[begin:end]
-		begin = end
-		if len(group) > 1 {
-			slices.SortFunc(group, func(a, b fit) int { return cmp.Or(cmp.Compare(a.level, b.level), a.key.compare(b.key)) })
-			group = slices.Compact(group)
-		}
-		out += copy(j.all[out:], group)
-		j.ends[i] = uint32(out)
-	}
-	j.all = j.all[:out]
-	j.distinct = out
-}
-
-// resolve decides every external id, and says for each internal id that is one of several candidates which external id it is a candidate of.
-func (j *joiner) resolve(found []fits) (candidates map[hash]hash) {
-	all := fits{external: &j.external}
-	for i := range found {
-		all.all = append(all.all, found[i].all...)
-		found[i] = fits{}
-	}
-	all.sort()
-	candidates = map[hash]hash{}
-	j.found = make([]joined, len(j.external.keys))
-	decided := make([]bool, len(j.found))
-	var taken hashTable
-	var now []hash // the internal ids that fit at this level
-	for level := uint8(0); level < numLevels; level++ {
-		now = now[:0]
-		begin := uint32(0)
-		for ext, end := range all.ends {
-			group := all.all[begin:end]
-			begin = end
-			if decided[ext] {
-				continue
-			}
-			first := len(now)
-			for _, f := range group {
-				if f.level == level && taken.find(f.key) < 0 {
-					now = append(now, f.key)
-				}
-			}
-			switch keys := now[first:]; {
-			case len(keys) == 1:
-				decided[ext] = true
-				j.found[ext] = joined{key: keys[0], join: joinOf(level), fits: true}
-			case len(keys) > 1:
-				decided[ext] = true
-				j.found[ext] = joined{ambiguous: true}
-				for _, k := range keys {
-					candidates[k] = j.external.keys[ext]
-				}
-			}
-		}
-		if level < numLevels-1 {
-			for _, k := range now {
-				taken.add(k)
-			}
-		}
-	}
-	for i := range j.found {
-		if f := &j.found[i]; f.key.isZero() {
-			f.key = j.external.keys[i]
-		}
-	}
-	return candidates
-}
-
-// of is what became of an external id.
-func (j *joiner) of(external hash) joined {
-	if n := j.external.find(external); n >= 0 {
-		return j.found[n]
-	}
-	return joined{key: external}
-}
-
-func joinOf(level uint8) model.Join {
-	if level == levelExact {
-		return model.JoinID
-	}
-	return model.JoinNormalised
-}
-
 // joins are what Read needs to know of external ids.
 type joins struct {
 	candidates map[hash]hash   // internal id → the external id it is a candidate of
 	ambiguous  map[hash]string // external ids that fit several
+}
+
+// joined is what became of an external id.
+type joined struct {
+	key       hash // of the request it belongs to; of one that fits no single internal id its own
+	join      model.Join
+	fits      bool // key is an internal id
+	ambiguous bool // it fits several internal ids
+}
+
+// joining are the external ids of a partition of keys.
+type joining struct {
+	ids   hashTable
+	asks  []ask
+	found []joined // by number
+	taken hashTable
+	fits  []note
+}
+
+// fit tells the partitions of the external ids that an internal id may mean, its own among them.
+func (d *desk) fit(id []byte, key hash) error {
+	texts, ok := model.ExternalForms(id)
+	n := note{kind: noteFit, key: key}
+	var keys [numLevels]hash
+	for level := range keys {
+		keys[level] = key
+		if level > levelExact && ok[level] {
+			keys[level] = hashID(texts[level])
+		}
+		n.forms[level] = noForm
+		if ok[level] {
+			n.forms[level] = uint16(d.id.s.keyedStream(keys[level]))
+		}
+	}
+	for level, part := range n.forms {
+		if part == noForm {
+			continue
+		}
+		n.about, n.level = keys[level], uint8(level)
+		d.id.fitting[level].Store(true)
+		if err := d.out.put(inboxFits, int(part), &n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// joining reads who asks for which external ids of a partition, and what was found of them at the levels before this one.
+func (d *desk) joining(ctx context.Context, part int, level uint8) error {
+	j := &d.ext
+	j.ids.reset()
+	j.taken.reset()
+	j.asks, j.found, j.fits = j.asks[:0], j.found[:0], j.fits[:0]
+	err := d.scan.eachNote(ctx, d.id.s.inbox(inboxAsked, part), func(n *note) error {
+		if n.kind == noteExternal {
+			at, added := j.ids.add(n.about)
+			j.asks = append(j.asks, ask{uint32(at), n.from})
+			if added {
+				j.found = append(j.found, joined{key: n.about})
+			}
+		}
+		return nil
+	})
+	if err != nil || len(j.asks) == 0 {
+		return err
+	}
+	return d.scan.eachNote(ctx, d.id.s.inbox(inboxFits, part), func(n *note) error {
+		if n.kind == noteTaken {
+			if n.level < level { // those of this level are being noted by others
+				j.taken.add(n.about)
+			}
+			return nil
+		}
+		at := j.ids.find(n.about)
+		switch {
+		case at < 0:
+		case n.kind == noteJoined:
+			j.found[at] = n.joined()
+		case n.level == level:
+			j.fits = append(j.fits, *n)
+		}
+		return nil
+	})
+}
+
+// join decides the external ids of a partition that fit at a level and at none before.
+func (d *desk) join(ctx context.Context, part int, level uint8) error {
+	if err := d.joining(ctx, part, level); err != nil {
+		return err
+	}
+	j := &d.ext
+	fits := slices.DeleteFunc(j.fits, func(n note) bool {
+		found := &j.found[j.ids.find(n.about)]
+		return found.fits || found.ambiguous || j.taken.find(n.key) >= 0
+	})
+	slices.SortFunc(fits, func(a, b note) int { return cmp.Or(a.about.compare(b.about), a.key.compare(b.key)) })
+	for len(fits) > 0 {
+		same := 1
+		for same < len(fits) && fits[same].about == fits[0].about {
+			same++
+		}
+		if err := d.decide(fits[:same], part); err != nil {
+			return err
+		}
+		fits = fits[same:]
+	}
+	return nil
+}
+
+// decide notes what became of an external id, given the internal ids that fit it.
+func (d *desk) decide(fits []note, part int) error {
+	f := joined{key: fits[0].key, join: model.JoinNormalised, fits: true}
+	if fits[0].level == levelExact {
+		f.join = model.JoinID
+	}
+	if len(fits) > 1 {
+		f = joined{key: fits[0].about, ambiguous: true}
+		d.id.candidates(fits)
+	}
+	n := f.note(fits[0].about)
+	if err := d.out.put(inboxFits, part, &n); err != nil {
+		return err
+	}
+	for i := range fits {
+		taken := note{kind: noteTaken, about: fits[i].key, level: fits[i].level}
+		for _, other := range fits[i].forms[fits[i].level+1:] {
+			if other == noForm {
+				continue
+			}
+			if err := d.out.put(inboxFits, int(other), &taken); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// candidates notes which external id the internal ones that fit it are candidates of.
+func (id *identifier) candidates(fits []note) {
+	id.mu.Lock()
+	defer id.mu.Unlock()
+	for i := range fits {
+		id.s.joins.candidates[fits[i].key] = fits[i].about
+	}
+}
+
+// reply tells who asked what became of the external ids of a partition.
+func (d *desk) reply(ctx context.Context, part int) error {
+	if err := d.joining(ctx, part, numLevels); err != nil {
+		return err
+	}
+	j := &d.ext
+	for i := range j.found {
+		switch f := &j.found[i]; {
+		case f.ambiguous:
+			d.sum.Ambiguous++
+		case f.fits:
+			d.sum.Joined++
+		default:
+			d.sum.Alone++
+		}
+	}
+	for _, a := range j.asks {
+		n := j.found[a.n].note(j.ids.keys[a.n])
+		if err := d.out.put(inboxAnswers, int(a.from), &n); err != nil {
+			return err
+		}
+	}
+	return nil
 }

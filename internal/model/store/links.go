@@ -1,6 +1,11 @@
 package store
 
-import "github.com/cbtrace/cbtrace/internal/model"
+import (
+	"context"
+	"slices"
+
+	"github.com/cbtrace/cbtrace/internal/model"
+)
 
 // links are the parents of spans without a key in traces that hold several keys, up to the first that has one (R4.3).
 type links struct {
@@ -96,4 +101,102 @@ func (l *links) find(t model.TraceID, id, parent model.SpanID) hash {
 		return l.nodes[n].key
 	}
 	return hash{}
+}
+
+// contested is step 5. Only spans on the way up from a record without a key are kept.
+func (id *identifier) contested(ctx context.Context) error {
+	if len(id.several.keys) == 0 {
+		return nil
+	}
+	d := id.desk()
+	for _, keyed := range [2]bool{false, true} { // spans without a key, then those waiting ones above them that have one
+		for part, some := range id.home {
+			if some {
+				if err := d.linkWaiting(ctx, part, keyed); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	for part := range id.s.partitions {
+		if err := d.linkKeyed(ctx, part); err != nil {
+			return err
+		}
+	}
+	id.links.resolve()
+	return nil
+}
+
+func (d *desk) several(t model.TraceID) bool {
+	return !t.IsZero() && d.id.several.find(traceKey(t)) >= 0
+}
+
+func (d *desk) linkWaiting(ctx context.Context, part int, keyed bool) error {
+	if err := d.waits.load(ctx, d, part); err != nil {
+		return err
+	}
+	var keys []hash
+	return d.linksOf(ctx, d.id.s.waiting(part), func(entries []entry, wanted []bool) {
+		keys = append(keys[:0], make([]hash, len(entries))...)
+		for i := range entries {
+			w := waiterOf(&entries[i])
+			k, ok := d.waits.keyOf(&w)
+			keys[i] = k
+			wanted[i] = ok == keyed && d.several(entries[i].trace)
+		}
+	}, func(n int, e *entry, content []byte) error {
+		span, parent, err := d.scan.spanOf(content)
+		if keyed {
+			d.id.links.keyed(e.trace, span, keys[n])
+		} else {
+			d.id.links.child(e.trace, span, parent)
+		}
+		return err
+	})
+}
+
+// linkKeyed finds the keyed spans above those without a key.
+func (d *desk) linkKeyed(ctx context.Context, part int) error {
+	return d.linksOf(ctx, part, func(entries []entry, wanted []bool) {
+		for i := range entries {
+			wanted[i] = d.several(entries[i].trace)
+		}
+	}, func(_ int, e *entry, rest []byte) error {
+		if len(rest) == 0 {
+			return errCorrupt
+		}
+		span, _, err := d.scan.spanOf(rest[1:]) // behind the meta byte
+		d.id.links.keyed(e.trace, span, e.key)
+		return err
+	})
+}
+
+// linksOf calls fn for the records of the entries that are wanted, and reads no chunk that has none.
+func (d *desk) linksOf(ctx context.Context, stream int, want func(entries []entry, wanted []bool), fn func(n int, e *entry, rest []byte) error) error {
+	var wanted []bool
+	s := d.id.s
+	return s.eachChunk(ctx, stream, func(_ int, c *chunk) error {
+		entries, err := d.scan.dictionary(stream, c)
+		if err != nil {
+			return err
+		}
+		wanted = append(wanted[:0], make([]bool, len(entries))...)
+		want(entries, wanted)
+		for i := range entries {
+			wanted[i] = wanted[i] && !s.refused(&entries[i])
+		}
+		if !slices.Contains(wanted, true) {
+			return nil
+		}
+		rec, err := d.scan.records(stream, c)
+		if err != nil {
+			return err
+		}
+		return eachRecord(rec, len(entries), func(n int, rest []byte) error {
+			if !wanted[n] {
+				return nil
+			}
+			return fn(n, &entries[n], rest)
+		})
+	})
 }

@@ -8,9 +8,8 @@ import (
 
 // A mover takes waiting records to the partition of their request, in one goroutine.
 type mover struct {
-	id      *identifier
+	*desk
 	w       *Writer
-	scan    scanner
 	waiters []waiter // of the entries of a chunk
 	places  []place  // where their records go, as far as that is the same for all
 	text    []byte
@@ -31,7 +30,6 @@ func (m *mover) stream(ctx context.Context, i int) error {
 		m.waiters, m.places, m.text = m.waiters[:0], m.places[:0], m.text[:0]
 		for n := range entries {
 			m.waiters = append(m.waiters, waiterOf(&entries[n]))
-			m.scan.touched ^= m.id.touch(&m.waiters[n])
 		}
 		for n := range entries {
 			p := place{kind: placeNone}
@@ -88,23 +86,25 @@ const (
 // place decides on the records of an entry. The text of a request's id is brought by the records that have it as a strong key; only a request
 // that has none gets it from here.
 func (m *mover) place(w *waiter) place {
-	id := m.id
 	if w.external() {
 		return m.placeExternal(w)
 	}
-	if key, ok := id.keyOf(w); ok {
+	if key, ok := m.waits.keyOf(w); ok {
 		return place{kind: placeRequest, key: key, flag: entryHash, join: model.JoinID}
 	}
-	n := id.traces.find(traceKey(w.entry.trace))
+	n := -1
+	if !w.entry.trace.IsZero() {
+		n = m.waits.traces.find(traceKey(w.entry.trace))
+	}
 	if w.how&waitNoRequest != 0 || n < 0 {
 		return place{kind: placeProcess}
 	}
-	switch t := &id.keys[n]; t.n {
+	switch t := &m.waits.keys[n]; t.n {
 	case 0: // R4.4
-		if id.s.mode == KeyByID {
+		if m.id.s.mode == KeyByID {
 			return place{kind: placeProcess}
 		}
-		m.text = appendTraceID(m.text[:0], id.s.dict, w.entry.trace)
+		m.text = appendTraceID(m.text[:0], m.id.s.dict, w.entry.trace)
 		return place{kind: placeRequest, key: hashTraceKey(m.text), flag: entryHash | entryByTrace, join: model.JoinTrace}
 	case 1:
 		return place{kind: placeRequest, key: t.first, flag: entryHash, join: model.JoinTrace}
@@ -113,7 +113,7 @@ func (m *mover) place(w *waiter) place {
 }
 
 func (m *mover) placeExternal(w *waiter) place {
-	found := m.id.joins.of(w.keys[0])
+	found := m.waits.joinOf(w.keys[0])
 	p := place{kind: placeRequest, key: found.key, flag: entryHash, join: found.join}
 	if found.key == w.keys[0] { // its own, or the very same internal id
 		p.kind, p.flag, p.from = placeExternal, entryText, model.AttrGenAIRequestID

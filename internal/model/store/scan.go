@@ -15,8 +15,6 @@ type scanner struct {
 	rec     []byte
 	dict    []byte
 	entries []entry
-	waiters [32]waiter
-	touched uint32 // so that touching is not in vain
 }
 
 func (s *Store) newScanner() scanner {
@@ -88,66 +86,37 @@ func resize(b []byte, n int) []byte {
 // refused reports whether the file of an entry turned out to be unusable as a whole (R4.12).
 func (s *Store) refused(e *entry) bool { return s.dict.File(e.file).Refused.Load() }
 
-// eachDictionary calls fn for the entries of each chunk of a stream. Those of refused files do not count (R4.12).
-func (sc *scanner) eachDictionary(ctx context.Context, stream int, fn func(entries []entry)) error {
+// eachEntry calls fn for the entries of each chunk of a stream. Those of refused files do not count (R4.12).
+func (sc *scanner) eachEntry(ctx context.Context, stream int, fn func(e *entry) error) error {
 	return sc.s.eachChunk(ctx, stream, func(_ int, c *chunk) error {
 		entries, err := sc.dictionary(stream, c)
 		if err != nil {
 			return err
 		}
-		n := 0
 		for i := range entries {
-			if sc.s.refused(&entries[i]) {
-				continue
+			if e := &entries[i]; !sc.s.refused(e) {
+				if err := fn(e); err != nil {
+					return err
+				}
 			}
-			if n < i {
-				entries[n] = entries[i]
-			}
-			n++
 		}
-		fn(entries[:n])
 		return nil
 	})
 }
 
-// eachWaiting calls fn for every entry of the waiting streams. touch is called for those of a chunk before that, so that what fn looks up in tables is
-// fetched side by side.
-func (sc *scanner) eachWaiting(ctx context.Context, touch func(w *waiter) uint32, fn func(w *waiter)) error {
-	for stream := sc.s.partitions; sc.s.isWaiting(stream); stream++ {
-		err := sc.eachDictionary(ctx, stream, func(entries []entry) {
-			for len(entries) > 0 {
-				few := min(len(entries), len(sc.waiters))
-				for i := range few {
-					sc.waiters[i] = waiterOf(&entries[i])
-					sc.touched ^= touch(&sc.waiters[i])
-				}
-				for i := range few {
-					fn(&sc.waiters[i])
-				}
-				entries = entries[few:]
-			}
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// inParallel calls work in several goroutines, which share the streams between them by calling next until it is not ok.
-func (s *Store) inParallel(ctx context.Context, from, to int, work func(ctx context.Context, worker int, next func() (stream int, ok bool)) error) error {
+// inParallel calls work in several goroutines, which share the partitions between them by calling next until it is not ok.
+func (s *Store) inParallel(ctx context.Context, work func(ctx context.Context, next func() (part int, ok bool)) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var at atomic.Int64
-	at.Store(int64(from) - 1)
 	next := func() (int, bool) {
-		i := int(at.Add(1))
-		return i, i < to
+		i := int(at.Add(1)) - 1
+		return i, i < s.partitions
 	}
 	var wg sync.WaitGroup
-	for worker := range s.workers() {
+	for range min(s.jobs, s.partitions) {
 		wg.Go(func() {
-			if err := work(ctx, worker, next); err != nil {
+			if err := work(ctx, next); err != nil {
 				cancel(err)
 			}
 		})
@@ -155,8 +124,6 @@ func (s *Store) inParallel(ctx context.Context, from, to int, work func(ctx cont
 	wg.Wait()
 	return context.Cause(ctx)
 }
-
-func (s *Store) workers() int { return min(s.jobs, s.partitions) }
 
 // A waiter is what records of a waiting stream share: an entry and what it says.
 type waiter struct {
@@ -168,6 +135,9 @@ type waiter struct {
 }
 
 func (w *waiter) external() bool { return w.how&waitExternal != 0 }
+
+// keyless reports whether the record has no strong key.
+func (w *waiter) keyless() bool { return w.how&(waitExternal|waitResolved) == 0 }
 
 // waiterOf reads a waiting entry. What a damaged one says does not matter, only that it says something: its chunk was checked.
 func waiterOf(e *entry) waiter {

@@ -15,7 +15,7 @@ import (
 // ErrNoSpace means that what does not fit into memory does not fit onto the disk either.
 var ErrNoSpace = errors.New("no space left")
 
-// A spill is the folder of temporary files: one of the keyed streams and the processes, one of the waiting streams, which goes first.
+// A spill is the folder of temporary files: one of the keyed streams and the processes, one of the waiting streams and of notes, which goes first.
 type spill struct {
 	mu      sync.Mutex
 	dir     string
@@ -44,7 +44,7 @@ const (
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func (s *Store) spillFile(stream int) int {
-	if s.isWaiting(stream) {
+	if s.passing(stream) {
 		return fileWaiting
 	}
 	return fileKeyed

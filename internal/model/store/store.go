@@ -44,7 +44,7 @@ type Store struct {
 	tempDir    string
 	jobs       int
 
-	streams  []stream // keyed, waiting, processes
+	streams  []stream // keyed, waiting, processes; inboxes of identify
 	resident atomic.Int64
 	evicting sync.Mutex
 	spill    spill
@@ -86,9 +86,9 @@ func New(d *model.Dict, cfg Config) *Store {
 	if cfg.Jobs <= 0 {
 		cfg.Jobs = runtime.GOMAXPROCS(0)
 	}
-	s := &Store{dict: d, mode: cfg.KeyMode, partitions: cfg.Partitions, limit: cfg.Memory / 2, tempDir: cfg.TempDir, jobs: cfg.Jobs, bare: cfg.Bare, streams: make([]stream, 2*cfg.Partitions+1)}
+	s := &Store{dict: d, mode: cfg.KeyMode, partitions: cfg.Partitions, limit: cfg.Memory / 2, tempDir: cfg.TempDir, jobs: cfg.Jobs, bare: cfg.Bare, streams: make([]stream, (2+int(numInboxes))*cfg.Partitions+1)}
 	// Open chunks of a few writers together stay below a quarter of the memory.
-	s.chunkSize = int(min(max(cfg.Memory/int64(16*len(s.streams)), minChunk), maxChunk))
+	s.chunkSize = int(min(max(cfg.Memory/int64(16*s.recordStreams()), minChunk), maxChunk))
 	s.spill.free = freeSpace
 	s.readers.New = func() any { return s.newReader() }
 	s.leftovers = sweep(s.tempDir)
@@ -112,15 +112,18 @@ func (s *Store) Partitions() int { return s.partitions }
 
 func (s *Store) keyedStream(key hash) int { return partitionOf(key.hi, s.partitions) }
 
-func (s *Store) waitingStream(t model.TraceID) int {
-	return s.partitions + partitionOf(hashTrace(t), s.partitions)
-}
+// waitingPart is the partition in which records of a trace wait.
+func (s *Store) waitingPart(t model.TraceID) int { return partitionOf(hashTrace(t), s.partitions) }
+
+func (s *Store) waiting(part int) (stream int) { return s.partitions + part }
 
 func (s *Store) processStream() int { return 2 * s.partitions }
 
-// isWaiting reports whether a stream is gone once identify is done.
-func (s *Store) isWaiting(stream int) bool {
-	return stream >= s.partitions && stream < 2*s.partitions
+func (s *Store) recordStreams() int { return 2*s.partitions + 1 }
+
+// passing reports whether a stream is gone once identify is done.
+func (s *Store) passing(stream int) bool {
+	return stream >= s.partitions && stream != s.processStream()
 }
 
 // take adds a chunk to a stream. kept says that the store keeps the bytes; otherwise they are on disk and may be reused.
@@ -203,7 +206,7 @@ func (s *Store) drop(i int) {
 
 // Spilled says how many streams were written to disk, how many bytes in all, and into which folder. Both are 0 when everything fitted.
 func (s *Store) Spilled() (partitions int, bytes int64, dir string) {
-	for i := range s.streams {
+	for i := range s.recordStreams() {
 		st := &s.streams[i]
 		st.mu.Lock()
 		if st.spilled {

@@ -30,14 +30,6 @@ func (t *hashTable) find(h hash) int {
 	}
 }
 
-// touch reads the first slot that find would read. The processor fetches several that are touched side by side.
-func (t *hashTable) touch(h hash) uint32 {
-	if len(t.slots) == 0 {
-		return 0
-	}
-	return t.slots[h.slot()&uint64(len(t.slots)-1)]
-}
-
 // add is the number of a hash, which is put in when it is new.
 func (t *hashTable) add(h hash) (n int, added bool) {
 	if 4*(len(t.keys)+1) > 3*len(t.slots) {

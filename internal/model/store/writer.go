@@ -48,7 +48,7 @@ func (s *Store) Writer() *Writer {
 }
 
 func (s *Store) newWriter() *Writer {
-	return &Writer{s: s, open: make([]openChunk, len(s.streams)), cache: make([]cacheSlot, cacheSlots), patterns: make([]pattern, 1<<patternBits)}
+	return &Writer{s: s, open: make([]openChunk, s.recordStreams()), cache: make([]cacheSlot, cacheSlots), patterns: make([]pattern, 1<<patternBits)}
 }
 
 // Before the content of a record in a keyed stream stands its meta byte: why it is in its request, whether a scoped name counts by a session that is
@@ -212,7 +212,7 @@ func (w *Writer) wait(b *model.Batch, r *model.Record, p *pattern, k entryKey, r
 	}
 	w.hashes = h
 	w.content = appendContent(w.content[:0], w.shapeOf(p, false), b, r, 0)
-	return w.put(w.s.waitingStream(r.Trace), &k, h, noMeta, w.content)
+	return w.put(w.s.waiting(w.s.waitingPart(r.Trace)), &k, h, noMeta, w.content)
 }
 
 func (w *Writer) process(b *model.Batch, r *model.Record, p *pattern, k entryKey) error {
