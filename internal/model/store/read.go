@@ -16,7 +16,7 @@ type Reader struct {
 	s       *Store
 	decoder decoder
 
-	buf     []byte   // a partition that was on disk
+	buf     []byte   // the partition
 	recs    [][]byte // of each chunk, the records
 	entries []entry
 	origin  []uint32 // of each entry, its chunk
@@ -125,15 +125,14 @@ func (r *Reader) each(ctx context.Context, i int, fn func(g *group, key hash) er
 	return nil
 }
 
-// load brings the chunks of a partition into memory and decodes their dictionaries.
+// load brings the chunks of a partition together and decodes their dictionaries. What is in memory is copied too: read in a row it comes faster than here and
+// there, as requests have it.
 func (r *Reader) load(ctx context.Context, stream int) error {
 	s := r.s
 	r.decoder.update(s)
 	size := int64(0)
 	_ = s.eachChunk(context.Background(), stream, func(_ int, c *chunk) error {
-		if c.rec == nil {
-			size += c.size()
-		}
+		size += c.size()
 		return nil
 	})
 	r.buf = slack(resize(r.buf, int(size)))
@@ -141,15 +140,16 @@ func (r *Reader) load(ctx context.Context, stream int) error {
 	clear(r.recs[:cap(r.recs)])
 	r.recs, r.entries, r.origin = r.recs[:0], r.entries[:0], r.origin[:0]
 	return s.eachChunk(ctx, stream, func(_ int, c *chunk) error {
-		rec, dict := c.rec, c.dict
-		if rec == nil {
-			whole := free[:c.size()]
-			free = free[c.size():]
+		whole := free[:c.size()]
+		free = free[c.size():]
+		if c.rec == nil {
 			if err := s.load(stream, c, whole); err != nil {
 				return err
 			}
-			rec, dict = whole[:c.recLen], whole[c.recLen:]
+		} else {
+			copy(whole[copy(whole, c.rec):], c.dict)
 		}
+		rec, dict := whole[:c.recLen], whole[c.recLen:]
 		var err error
 		r.entries, err = r.decoder.appendEntries(r.entries, dict, c.entries)
 		for len(r.origin) < len(r.entries) {
