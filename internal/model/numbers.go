@@ -1,6 +1,9 @@
 package model
 
-import "math"
+import (
+	"encoding/binary"
+	"math"
+)
 
 // numbers are integers in a list, of 4 bytes each while all of them fit: durations in ns do up to 4.29 s, tokens and ppm always. It never takes up
 // more room than it was told to make.
@@ -90,4 +93,33 @@ func (l *numbers) bound(n int) {
 func (l *numbers) sort() {
 	sortInts(l.short)
 	sortInts(l.long)
+}
+
+// forget drops all and keeps the room.
+func (l *numbers) forget() { l.short, l.long = l.short[:0], l.long[:0] }
+
+// encode appends all in little-endian, of 8 bytes each where they are wide.
+func (l *numbers) encode(b []byte) (out []byte, wide bool) {
+	for _, v := range l.short {
+		b = binary.LittleEndian.AppendUint32(b, v)
+	}
+	for _, v := range l.long {
+		b = binary.LittleEndian.AppendUint64(b, uint64(v))
+	}
+	return b, l.long != nil
+}
+
+// decode takes in what encode wrote of a list.
+func (l *numbers) decode(b []byte, wide bool) {
+	if wide {
+		l.long = make([]int64, len(b)/8)
+		for i := range l.long {
+			l.long[i] = int64(binary.LittleEndian.Uint64(b[8*i:]))
+		}
+		return
+	}
+	l.short = make([]uint32, len(b)/4)
+	for i := range l.short {
+		l.short[i] = binary.LittleEndian.Uint32(b[4*i:])
+	}
 }

@@ -20,7 +20,8 @@ const (
 type Series struct {
 	limit    int     // 0: SeriesLimit
 	values   numbers // while exact; there is no room for more than the limit
-	counted  int64   // how many are in what follows: all of a histogram, the first ones of values
+	away     *away   // values in a spool; nil: none
+	counted  int64   // how many are in what follows: all of a histogram; those elsewhere and the first ones of values
 	sum      int128
 	min, max int64
 	unsorted bool
@@ -55,6 +56,7 @@ func (s *Series) AddN(v, n int64) {
 }
 
 func (s *Series) add(v, n int64) {
+	s.Release()
 	if s.fit(n, v); s.hist != nil {
 		s.addHist(v, n)
 		return
@@ -69,7 +71,7 @@ func (s *Series) fit(n, v int64) {
 	if s.hist != nil {
 		return
 	}
-	have, bound := int64(s.values.len()), s.bound()
+	have, bound := int64(s.values.len()), s.bound()-s.elsewhere()
 	switch {
 	case n > bound-have:
 		s.toHistogram()
@@ -102,30 +104,42 @@ func (s *Series) cover(lo, hi int64) {
 
 // count adds up the values that were not yet.
 func (s *Series) count() {
-	n := s.values.len()
-	if s.hist != nil || s.counted == int64(n) {
+	n := s.N()
+	if s.hist != nil || s.counted == n {
 		return
 	}
-	first := s.values.at(int(s.counted))
-	before := s.values.at(int(max(s.counted-1, 0)))
+	begin := int(s.counted - s.elsewhere())
+	first := s.values.at(begin)
+	before := s.values.at(max(begin-1, 0))
 	s.cover(first, first)
-	for i := int(s.counted); i < n; i++ {
+	for i := begin; i < s.values.len(); i++ {
 		v := s.values.at(i)
 		s.min, s.max = min(s.min, v), max(s.max, v)
 		s.sum.add(int128{v >> 63, uint64(v)})
 		s.unsorted = s.unsorted || v < before
 		before = v
 	}
-	s.counted = int64(n)
+	s.counted = n
 }
 
 func (s *Series) toHistogram() {
 	s.count()
-	s.hist = &Histogram{}
-	for i := range s.values.len() {
-		s.hist.Add(s.values.at(i), 1)
+	h := &Histogram{}
+	s.each(func(v int64) { h.Add(v, 1) })
+	s.hist, s.values, s.away, s.unsorted = h, numbers{}, nil, false
+}
+
+// each calls fn for the values while they are exact, in no order.
+func (s *Series) each(fn func(v int64)) {
+	all := func(l *numbers) {
+		for i := range l.len() {
+			fn(l.at(i))
+		}
 	}
-	s.values, s.unsorted = numbers{}, false
+	if s.elsewhere() > 0 {
+		s.eachAway(all)
+	}
+	all(&s.values)
 }
 
 // Merge adds the values of another series; the smaller limit of the two holds. o is not changed.
@@ -135,11 +149,14 @@ func (s *Series) Merge(o *Series) {
 	if n == 0 {
 		return
 	}
-	if o.hist != nil && s.hist == nil {
+	s.Release()
+	if s.hist == nil && (o.hist != nil || n > s.bound()-s.N()) {
 		s.toHistogram()
 	}
-	switch s.fit(n, o.values.widest()); {
+	switch {
 	case s.hist == nil:
+		s.fit(int64(o.values.len()), o.values.widest())
+		s.mergeAway(o)
 		s.values.append(&o.values)
 	case o.hist != nil:
 		s.cover(o.min, o.max)
@@ -147,9 +164,7 @@ func (s *Series) Merge(o *Series) {
 		s.sum.add(o.sum)
 		s.hist.Merge(o.hist)
 	default:
-		for i := range o.values.len() {
-			s.addHist(o.values.at(i), 1)
-		}
+		o.each(func(v int64) { s.addHist(v, 1) })
 	}
 }
 
@@ -159,24 +174,24 @@ func (s *Series) Limit(limit int) {
 		return
 	}
 	s.limit = max(limit, 1)
-	if s.values.len() > s.limit {
+	if s.hist == nil && s.N() > int64(s.limit) {
 		s.toHistogram()
 	}
 	s.values.bound(s.limit)
 }
 
-// Size is how many integers the series holds in memory: its values, or the buckets of its histogram.
+// Size is how many integers the series holds: its values, or the buckets of its histogram.
 func (s *Series) Size() int {
 	if s.hist != nil {
 		return len(s.hist.counts)
 	}
-	return s.values.len()
+	return int(s.N())
 }
 
 // N is how many values there are.
 func (s *Series) N() int64 {
 	if s.hist == nil {
-		return int64(s.values.len())
+		return s.elsewhere() + int64(s.values.len())
 	}
 	return s.counted
 }
@@ -271,6 +286,7 @@ func (s *Series) All() iter.Seq2[int64, int64] {
 }
 
 func (s *Series) sort() {
+	s.load()
 	if s.count(); s.unsorted {
 		s.values.sort()
 		s.unsorted = false
