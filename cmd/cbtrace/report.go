@@ -61,6 +61,9 @@ func newReport(a *app) *cobra.Command {
 			if err != nil {
 				return usagef("--by %w", err)
 			}
+			if err := made.Aggregate.Err(); err != nil {
+				return err
+			}
 			if answered && save != "" {
 				return usagef("--slo and --by cannot be added to what is saved: save the capture with them")
 			}

@@ -11,9 +11,9 @@ import (
 	"github.com/cbtrace/cbtrace/internal/model"
 )
 
-// Aggregate analyses every selected request and adds up the rows.
+// Aggregate analyses every selected request and adds up the rows. Values that are too many for the memory lie on disk: see report.Aggregate.Err.
 func (c *Capture) Aggregate(ctx context.Context, opt report.Options) (*report.Aggregate, error) {
-	all, err := c.Aggregates(ctx, opt, nil)
+	all, err := c.aggregates(ctx, opt, nil, true)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (c *Capture) Report(ctx context.Context, opt report.Options) (*report.Docum
 	if err != nil {
 		return nil, err
 	}
-	return agg.Document(c.Facts()), nil
+	return agg.Document(c.Facts()), agg.Err()
 }
 
 func (c *Capture) clockRows(rows []clock.Row) []report.Clock {

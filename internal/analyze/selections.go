@@ -5,10 +5,23 @@ import (
 
 	"github.com/cbtrace/cbtrace/internal/analyze/report"
 	"github.com/cbtrace/cbtrace/internal/model"
+	"github.com/cbtrace/cbtrace/internal/model/store"
 )
 
 // Aggregates analyses every selected request once, and adds up the rows of all of them, first, and then those of each filter.
 func (c *Capture) Aggregates(ctx context.Context, opt report.Options, filters []Filter) ([]*report.Aggregate, error) {
+	return c.aggregates(ctx, opt, filters, false)
+}
+
+// The values of series take valueMemory of the memory, 8 bytes each at most, before they go to disk.
+const (
+	valueMemory = 8 // the eighth part
+	valueSize   = 8
+)
+
+func (c *Capture) aggregates(ctx context.Context, opt report.Options, filters []Filter, putAway bool) ([]*report.Aggregate, error) {
+	spool := model.NewSpool(func() (model.SpoolFile, error) { return store.TempFile(c.opt.TempDir) })
+	held := c.store.Memory() / valueMemory / valueSize / int64(c.opt.jobs())
 	since, until, some := c.Interval()
 	opt.Since, opt.Until = since, until
 	last, many := c.hashes.Last()
@@ -21,9 +34,15 @@ func (c *Capture) Aggregates(ctx context.Context, opt report.Options, filters []
 		if many && !some && c.opt.Where == nil { // every request that was surveyed is added to one of these
 			all[0].Table().Within(last)
 		}
+		if putAway {
+			all[0].PutAway(spool, int(held))
+		}
 		workers[w] = all
 		return func(a *analyzer, row *model.Row) error {
 			all[0].Add(row)
+			if err := all[0].Relieve(); err != nil {
+				return err
+			}
 			for i, f := range filters {
 				if f.Match(a.req, row) {
 					all[i+1].Add(row)

@@ -4,24 +4,29 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"os"
+	"io"
 	"slices"
 	"sync"
 )
 
-// A Spool is a file for values of series that are not wanted in memory. It has no name from the moment it is made, so that nothing of it is left behind,
-// however the process ends. Any number of goroutines may use one.
+// A Spool is a file for values of series that are not wanted in memory. Any number of goroutines may use one.
 type Spool struct {
-	dir string
+	open func() (SpoolFile, error)
 
 	mu   sync.Mutex
-	file *os.File
+	file SpoolFile
 	size int64
 	err  error // the first of reading
 }
 
-// NewSpool returns a spool whose file is made in a folder, "" for the system's, once it is written to.
-func NewSpool(dir string) *Spool { return &Spool{dir: dir} }
+// A SpoolFile is what a spool needs of a file.
+type SpoolFile interface {
+	io.ReaderAt
+	io.WriterAt
+}
+
+// NewSpool returns a spool; its file is opened once there is something to write.
+func NewSpool(open func() (SpoolFile, error)) *Spool { return &Spool{open: open} }
 
 // A run is values as they lie in a spool: little-endian, of 4 bytes each, or of 8 where it is wide.
 type run struct {
@@ -46,12 +51,9 @@ func (p *Spool) write(l *numbers) (run, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.file == nil {
-		f, err := os.CreateTemp(p.dir, "cbtrace-values-*")
+		f, err := p.open()
 		if err != nil {
 			return run{}, fmt.Errorf("a file for values that do not fit into memory: %w", err)
-		}
-		if err := os.Remove(f.Name()); err != nil {
-			return run{}, errors.Join(err, f.Close())
 		}
 		p.file = f
 	}
@@ -74,7 +76,7 @@ func (p *Spool) read(r *run, to *numbers) {
 		clear(b)
 		p.mu.Lock()
 		if p.err == nil {
-			p.err = fmt.Errorf("reading values back from %s: %w", p.file.Name(), err)
+			p.err = fmt.Errorf("reading values back: %w", err)
 		}
 		p.mu.Unlock()
 	}

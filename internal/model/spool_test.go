@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"testing"
 )
 
 // A series of which values are put away now and then, asked and merged in between, is the same as one whose values stay in memory.
 func TestSeriesPutAway(t *testing.T) {
-	spool, other := NewSpool(t.TempDir()), NewSpool(t.TempDir())
+	spool, other := NewSpool(inMemory), NewSpool(inMemory)
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		limit := []int{0, 50, 400, 1000}[rng.IntN(4)]
@@ -80,20 +78,42 @@ func TestSeriesPutAway(t *testing.T) {
 	}
 }
 
-// A spool leaves no file, and says what goes wrong: values that cannot be written stay, those that cannot be read back count as 0.
+// A memFile is a file in memory, which may break.
+type memFile struct {
+	b      []byte
+	broken bool
+}
+
+var errBroken = errors.New("broken")
+
+func (f *memFile) WriteAt(b []byte, off int64) (int, error) {
+	if f.broken {
+		return 0, errBroken
+	}
+	if need := int(off) + len(b); need > len(f.b) {
+		f.b = append(f.b, make([]byte, need-len(f.b))...)
+	}
+	return copy(f.b[off:], b), nil
+}
+
+func (f *memFile) ReadAt(b []byte, off int64) (int, error) {
+	if f.broken {
+		return 0, errBroken
+	}
+	return copy(b, f.b[off:]), nil
+}
+
+func inMemory() (SpoolFile, error) { return &memFile{}, nil }
+
+// A spool says what goes wrong: values that cannot be written stay, those that cannot be read back count as 0.
 func TestSpoolErrors(t *testing.T) {
-	dir := t.TempDir()
-	p := NewSpool(dir)
+	file := &memFile{}
+	p := NewSpool(func() (SpoolFile, error) { return file, nil })
 	s := seriesOf(0, 1, 2, 3)
 	if err := s.PutAway(p); err != nil {
 		t.Fatal(err)
 	}
-	if left, _ := os.ReadDir(dir); len(left) != 0 {
-		t.Errorf("%v", left)
-	}
-	if _, err := p.file.WriteAt([]byte{9}, 4); err != nil {
-		t.Fatal(err)
-	}
+	file.b[4] = 9
 	if p.Err() != nil || s.Max() != 3 || s.Total() != 6 || p.Err() != nil {
 		t.Errorf("%v", p.Err())
 	}
@@ -101,19 +121,23 @@ func TestSpoolErrors(t *testing.T) {
 		t.Errorf("%d of what was written over, %v", s.Rank(2), p.Err())
 	}
 
-	gone := NewSpool(filepath.Join(dir, "nowhere"))
+	gone := NewSpool(func() (SpoolFile, error) { return nil, errBroken })
 	s = seriesOf(0, 1, 2, 3)
-	if err := s.PutAway(gone); err == nil || s.Away() || s.Quantile(500) != 2 {
+	if err := s.PutAway(gone); !errors.Is(err, errBroken) || s.Away() || s.Quantile(500) != 2 {
 		t.Errorf("%v, median %d", err, s.Quantile(500))
 	}
-	full := NewSpool(dir)
+	file = &memFile{}
+	full := NewSpool(func() (SpoolFile, error) { return file, nil })
 	if err := s.PutAway(full); err != nil {
 		t.Fatal(err)
 	}
 	s.Add(4)
-	full.file.Close() // nothing more can be written, nor read
-	if err := s.PutAway(full); err == nil || s.N() != 4 {
+	file.broken = true // nothing more can be written, nor read
+	if err := s.PutAway(full); !errors.Is(err, errBroken) || s.N() != 4 || s.Held() != 1 {
 		t.Errorf("%v, %d values", err, s.N())
+	}
+	if s.Rank(3); !errors.Is(full.Err(), errBroken) || s.N() != 4 || s.Max() != 4 {
+		t.Errorf("%v, %d values, the largest %d", full.Err(), s.N(), s.Max())
 	}
 	var none *Spool
 	if none.Err() != nil {

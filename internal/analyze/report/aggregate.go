@@ -43,6 +43,10 @@ type Aggregate struct {
 	counts model.Counts // quality counts are those of all requests
 	joins  map[model.JoinKey]int64
 	table  Table
+
+	spool *model.Spool // nil: all values of series stay in memory
+	most  int          // values that may come before some are put away
+	came  int          // values since
 }
 
 // New returns an empty aggregate. Aggregates that are to be merged share the Dict and have the same options.
@@ -64,7 +68,39 @@ func (a *Aggregate) Add(r *model.Row) {
 		a.joins[k] += n
 	}
 	a.table.add(r)
+	a.came += len(r.Spans) + valuesBeside
 }
+
+// How many values of a row go to series beside those of its spans, about; and how many a series holds in memory for it to be worth putting them away.
+const (
+	valuesBeside = 12
+	someValues   = 1 << 12
+)
+
+// PutAway has the values of series lie in a spool for the most part (Relieve): about so many, and few of each series, stay in memory. Aggregates that are
+// merged share the spool. Whoever makes something of the values asks Err then.
+func (a *Aggregate) PutAway(p *model.Spool, values int) { a.spool, a.most = p, values }
+
+// Relieve puts values away where many came. On an error they stay.
+func (a *Aggregate) Relieve() error {
+	if a.spool == nil || a.came < a.most {
+		return nil
+	}
+	a.came = 0
+	for _, t := range [...]*tally{a.main, a.rest} {
+		for _, s := range t.many() {
+			if s.Held() >= someValues {
+				if err := s.PutAway(a.spool); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// Err is why values that were put away could not be read back: then nothing that was made of the aggregate is right.
+func (a *Aggregate) Err() error { return a.spool.Err() }
 
 // Merge adds all that another aggregate holds, which must not be used again.
 func (a *Aggregate) Merge(o *Aggregate) {

@@ -54,6 +54,7 @@ func (s SLO) count(t *tally) sloSum {
 	case "decode_per_token":
 		of = &t.perToken.Series
 	}
+	defer of.Release()
 	n := of.N()
 	met := sort.Search(int(n), func(i int) bool { return !s.Met(of.Rank(int64(i) + 1)) })
 	return sloSum{int64(met), n}

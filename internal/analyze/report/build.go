@@ -57,17 +57,22 @@ func (t *tally) large() []*series {
 	for _, b := range t.buckets.by {
 		all = append(all, &b.latency, &b.ttft)
 	}
+	all = append(all, &t.transfers.kernel, &t.transfers.staging, &t.transfers.idle)
 	all = slices.DeleteFunc(all, func(s *series) bool { return s.N() < largeSeries })
 	slices.SortFunc(all, func(a, b *series) int { return cmp.Compare(b.N(), a.N()) })
 	return all
 }
 
+// many are all series of a tally that may hold many values: the large ones, and those of ratios.
+func (t *tally) many() []*series {
+	return append(t.large(), &t.blend.matchesPerLookup, &t.blend.recomp)
+}
+
 // Document is the report of what was added. The aggregate stays as it is: more can be added and another document made.
 func (a *Aggregate) Document(c *Capture) *Document {
 	d, t := a.decide()
-	large := t.large()
-	told := a.table.tell(d.All, len(large), func(i int) { large[i].Quantile(500) })
-	m := a.opt.Method
+	large, m := t.large(), a.opt.Method
+	told := a.table.tell(d.All, len(large), func(i int) { large[i].prepare(m) })
 	complete := t.complete
 	if d.MissingStage {
 		complete -= t.notLoaded.complete
@@ -270,6 +275,8 @@ func (t *tally) load(c *Capture) (Load, []BucketResult) {
 			Load:     loadOf(have.requests, have.tokens, have.windows, within, model.Opt{V: per[i], OK: most.OK}),
 			LatencyN: have.latency.N(), TTFTN: have.ttft.N(),
 		}
+		have.latency.Release()
+		have.ttft.Release()
 	}
 	return loadOf(t.requests, t.tokens, t.windows, hi-lo, most), out
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/cbtrace/cbtrace/internal/model"
@@ -12,7 +13,7 @@ import (
 func (a *Aggregate) Append(b []byte, facts *Capture) ([]byte, error) {
 	c := &codec{buf: b, dict: a.dict, of: own}
 	c.saved(a, facts)
-	return c.buf, c.err
+	return c.buf, errors.Join(c.err, a.Err())
 }
 
 // Decode reads what Append wrote, and nothing behind it. Names become those of dict: aggregates that share one can be merged. Anything may

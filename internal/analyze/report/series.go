@@ -17,7 +17,10 @@ const (
 func (m Method) String() string { return [...]string{"nearest", "linear"}[m] }
 
 // A series is a model.Series that becomes a part of a document.
-type series struct{ model.Series }
+type series struct {
+	model.Series
+	made *Series // of values that are not kept in memory; nil: nothing
+}
 
 func (s *series) add(v int64) { s.Add(v) }
 
@@ -37,8 +40,33 @@ func (s *series) total() (t sum) {
 
 func (s *series) totalOpt() model.Opt { return model.Opt{V: s.Total(), OK: s.N() > 0} }
 
+// prepare does what takes time, so that what follows does not: it sorts the values, or makes the document of those that are not to stay in memory.
+func (s *series) prepare(m Method) {
+	if !s.Away() {
+		s.Quantile(500)
+		return
+	}
+	s.made = nil
+	made := s.document(m)
+	s.made = &made
+	s.Release()
+}
+
+// known is what was made of just these values.
+func (s *series) known(m Method) (d *Series, ok bool) {
+	return s.made, s.made != nil && s.made.N == s.N() && s.made.Method == m.String()
+}
+
 // quantile is the percentile at p thousandths, in ns.
 func (s *series) quantile(p int64, m Method) model.Opt {
+	if d, ok := s.known(m); ok {
+		switch p {
+		case 500:
+			return d.P50NS
+		case 950:
+			return d.P95NS
+		}
+	}
 	switch {
 	case s.N() == 0:
 		return model.Opt{}
@@ -49,6 +77,9 @@ func (s *series) quantile(p int64, m Method) model.Opt {
 }
 
 func (s *series) document(m Method) Series {
+	if d, ok := s.known(m); ok {
+		return *d
+	}
 	known := s.N() > 0
 	return Series{
 		N: s.N(), MeanNS: model.Opt{V: s.Mean(), OK: known}, P50NS: s.quantile(500, m), P90NS: s.quantile(900, m), P95NS: s.quantile(950, m),
@@ -68,5 +99,6 @@ func (s *series) ratios(m Method) Ratios {
 		}
 		return model.SomeFloat(float64(s.Quantile(p)) / one)
 	}
+	defer s.Release()
 	return Ratios{N: s.N(), Mean: mean(s.total(), s.N()), P50: at(500), P90: at(900), P95: at(950), P99: at(990), Max: at(1000)}
 }

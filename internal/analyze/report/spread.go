@@ -39,6 +39,7 @@ func (t *tally) intervals() []Interval {
 				out = append(out, i)
 			}
 		}
+		s.series.Release()
 	}
 	return out
 }

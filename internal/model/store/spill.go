@@ -195,6 +195,19 @@ func (s *Store) load(stream int, c *chunk, b []byte) error {
 	return nil
 }
 
+// TempFile makes a file in the folder for temporary files, "" for the system's. It has no name any more, so that nothing of it is left behind, however the
+// process ends.
+func TempFile(dir string) (*os.File, error) {
+	f, err := os.CreateTemp(dir, "cbtrace-values-*")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Remove(f.Name()); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
 // A Leftover is a folder of temporary files that a process left behind when it was killed.
 type Leftover struct {
 	Dir   string

@@ -107,6 +107,9 @@ func pickPartitions(memory, input int64) int {
 	return int(n)
 }
 
+// Memory is how many bytes the run may take (Config).
+func (s *Store) Memory() int64 { return 2 * s.limit }
+
 // Partitions is how many partitions there are to Read.
 func (s *Store) Partitions() int { return s.partitions }
 
