@@ -130,7 +130,7 @@ func (a *app) reading(f *captureFlags, args []string) (set *ingest.Set, opt anal
 
 // besideRecords is what a run may take beside the records that --memory bounds: near that the garbage collector works harder instead of letting the heap
 // grow to twice what is alive. It is no hard limit.
-const besideRecords = 192 << 20
+const besideRecords = 128 << 20
 
 // profileKeys reads a file of --profile-map.
 func profileKeys(path string) (*profile.Keys, error) {
