@@ -53,7 +53,7 @@ func (f *captureFlags) register(cmd *cobra.Command) {
 func (f *captureFlags) registerReading(cmd *cobra.Command) {
 	f.memory = 1 << 30
 	group(cmd, "Reading", func(s *pflag.FlagSet) {
-		s.Var(&f.memory, "memory", "records beyond this go to disk, as 256MiB or 4GiB")
+		s.Var(&f.memory, "memory", "what does not fit goes to disk, as 256MiB or 4GiB")
 		s.IntVar(&f.jobs, "jobs", 0, "how many workers; 0: one per processor")
 		s.BoolVar(&f.strict, "strict", false, "exit 3 when anything of the input was bad")
 		s.BoolVar(&f.keepGoing, "keep-going", false, "go on when a file that was named cannot be used")

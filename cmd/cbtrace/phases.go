@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -114,7 +113,7 @@ func (a *app) reading(f *captureFlags, args []string) (set *ingest.Set, opt anal
 	if set, err = a.inputs(args); err != nil {
 		return nil, opt, read, err
 	}
-	debug.SetMemoryLimit(int64(f.memory) + besideRecords)
+	limitHeap(int64(f.memory))
 	opt = analyze.Options{
 		Memory: int64(f.memory), Input: set.Size(), Jobs: f.jobs, NoSkew: f.noSkew, KeepShutdown: f.keepShutdown, Deadline: time.Duration(f.deadline),
 		Since: f.since.when(), Until: f.until.when(), Key: map[string]store.KeyMode{"auto": store.KeyAuto, "id": store.KeyByID, "trace": store.KeyByTrace}[f.key.value],
@@ -127,10 +126,6 @@ func (a *app) reading(f *captureFlags, args []string) (set *ingest.Set, opt anal
 	}
 	return set, opt, read, nil
 }
-
-// besideRecords is what a run may take beside the records that --memory bounds: near that the garbage collector works harder instead of letting the heap
-// grow to twice what is alive. It is no hard limit.
-const besideRecords = 128 << 20
 
 // profileKeys reads a file of --profile-map.
 func profileKeys(path string) (*profile.Keys, error) {
