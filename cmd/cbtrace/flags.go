@@ -51,13 +51,20 @@ func (f *captureFlags) register(cmd *cobra.Command) {
 
 // registerReading adds the flags of commands that read a capture and do not analyse it.
 func (f *captureFlags) registerReading(cmd *cobra.Command) {
+	f.registerWork(cmd)
+	group(cmd, "Reading", func(s *pflag.FlagSet) {
+		s.BoolVar(&f.strict, "strict", false, "exit 3 when anything of the input was bad")
+		s.BoolVar(&f.keepGoing, "keep-going", false, "go on when a file that was named cannot be used")
+		s.StringVar(&f.profileMap, "profile-map", "", "what the names and keys of CB_PROFILE lines mean, from the YAML in `FILE`")
+	})
+}
+
+// registerWork adds the flags that say what a run may take (R3.2: everywhere, so that a script can give them to every command).
+func (f *captureFlags) registerWork(cmd *cobra.Command) {
 	f.memory = 1 << 30
 	group(cmd, "Reading", func(s *pflag.FlagSet) {
 		s.Var(&f.memory, "memory", "what does not fit goes to disk, as 256MiB or 4GiB")
 		s.IntVar(&f.jobs, "jobs", 0, "how many workers; 0: one per processor")
-		s.BoolVar(&f.strict, "strict", false, "exit 3 when anything of the input was bad")
-		s.BoolVar(&f.keepGoing, "keep-going", false, "go on when a file that was named cannot be used")
-		s.StringVar(&f.profileMap, "profile-map", "", "what the names and keys of CB_PROFILE lines mean, from the YAML in `FILE`")
 	})
 }
 

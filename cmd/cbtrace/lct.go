@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"runtime"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -15,6 +14,7 @@ import (
 )
 
 func newLCT(a *app) *cobra.Command {
+	var in captureFlags // what a run may take, of all commands below
 	cmd := &cobra.Command{
 		Use:   "lct",
 		Short: "LMCache recordings (.lct) on their own",
@@ -24,14 +24,15 @@ func newLCT(a *app) *cobra.Command {
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newLCTInfo(a))
+	in.registerWork(cmd)
+	cmd.Flags().VisitAll(cmd.PersistentFlags().AddFlag)
+	cmd.AddCommand(newLCTInfo(a, &in))
 	return cmd
 }
 
-func newLCTInfo(a *app) *cobra.Command {
+func newLCTInfo(a *app, in *captureFlags) *cobra.Command {
 	var out outputFlags
 	var each, strict, keepGoing bool
-	jobs := runtime.GOMAXPROCS(0)
 	cmd := &cobra.Command{
 		Use:   "info [FILE…]",
 		Short: "what recordings hold: header, calls or events, rates, keys",
@@ -43,14 +44,15 @@ func newLCTInfo(a *app) *cobra.Command {
   cbtrace lct info --each a.lct b.lct          two of them in full
   cbtrace lct info --format json a.lct         for machines (cbtrace schema lct-info)`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if jobs < 1 || jobs > 1024 {
-				return usagef("--jobs: want 1 to 1024, have %d", jobs)
+			if err := in.check(); err != nil {
+				return &usageError{err}
 			}
+			limitHeap(int64(in.memory))
 			set, err := a.inputs(args)
 			if err != nil {
 				return err
 			}
-			all, err := set.Recordings(cmd.Context(), ingest.Options{Jobs: jobs, Progress: a.progress(set)})
+			all, err := set.Recordings(cmd.Context(), ingest.Options{Jobs: in.jobs, Progress: a.progress(set)})
 			if err != nil {
 				return err
 			}
@@ -67,7 +69,6 @@ func newLCTInfo(a *app) *cobra.Command {
 		s.BoolVar(&each, "each", false, "of several recordings, show each in full too")
 	})
 	group(cmd, "Reading", func(s *pflag.FlagSet) {
-		s.IntVar(&jobs, "jobs", jobs, "how many files at a time")
 		s.BoolVar(&strict, "strict", false, "exit 3 when anything of a recording was bad")
 		s.BoolVar(&keepGoing, "keep-going", false, "go on when a file that was named cannot be used")
 	})

@@ -10,6 +10,7 @@ import (
 )
 
 func newMerge(a *app) *cobra.Command {
+	var in captureFlags // saved reports take little of what these allow
 	var out outputFlags
 	var save string
 	cmd := &cobra.Command{
@@ -27,6 +28,10 @@ func newMerge(a *app) *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := in.check(); err != nil {
+				return &usageError{err}
+			}
+			limitHeap(int64(in.memory))
 			sum, shards, err := a.mergeSaved(args)
 			if err != nil {
 				return err
@@ -52,6 +57,8 @@ func newMerge(a *app) *cobra.Command {
 			return show(a, &out, view.Merge(d), []*report.MergeDocument{d})
 		},
 	}
+	in.registerWork(cmd)
+	cmd.Flags().Lookup("memory").Usage = "what the run may take; saved reports need little, and nothing of them goes to disk"
 	out.register(cmd, "table", "json", "jsonl", "csv", "markdown")
 	group(cmd, "Output", func(s *pflag.FlagSet) {
 		s.StringVar(&save, "save", "", "save the merged report to `FILE` instead of printing it")
