@@ -161,14 +161,15 @@ func TestSpanContent(t *testing.T) {
 	}
 }
 
-// A trace id of hex digits that looks like a name but is none stays what it is.
+// A trace id of hex digits is never taken for one that is kept as text, whatever its digits.
 func TestTraceLikeText(t *testing.T) {
 	c := newCapture()
 	b := c.batch(t, `a A - cb.request 1 2 session_id=one`)
-	b.Records[0].Trace = model.TraceID{Hi: math.MaxUint64, Lo: math.MaxUint32}
-	got := spansOf(t, c.dict, func(s *model.Span) string { return c.dict.TraceIDText(s.Trace) }, b)
-	if want := []string{"ffffffffffffffff00000000ffffffff"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
+	for lo, want := range map[uint64]string{math.MaxUint32: "ffffffffffffffff00000000ffffffff", 1: "ffffffffffffffff0000000000000001", 0: "ffffffffffffffff0000000000000000"} {
+		b.Records[0].Trace = model.TraceID{Hi: math.MaxUint64, Lo: lo}
+		if got := spansOf(t, c.dict, func(s *model.Span) string { return c.dict.TraceIDText(s.Trace) }, b); !slices.Equal(got, []string{want}) {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }
 

@@ -2,7 +2,6 @@ package store
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/cbtrace/cbtrace/internal/model"
 )
@@ -97,9 +96,6 @@ func (w *Writer) add(b *model.Batch, r *model.Record) error {
 	if r.Flags&(model.RecordLine|model.RecordPoint) == 0 {
 		w.counts.spans++
 	}
-	if text, opaque := r.Trace.Opaque(); opaque {
-		r.Trace = w.opaque(r.Trace, text)
-	}
 	p := w.pattern(b, r)
 	sel := &p.sel
 	k := entryKey{trace: r.Trace, file: r.File}
@@ -129,14 +125,6 @@ func (w *Writer) add(b *model.Batch, r *model.Record) error {
 		return w.process(b, r, p, k)
 	}
 	return w.wait(b, r, p, k, hash{})
-}
-
-// opaque keeps a trace id of hex digits that looks like one of free text, but names none, as text.
-func (w *Writer) opaque(t model.TraceID, text model.StrID) model.TraceID {
-	if n, _, _ := w.s.dict.Sizes(); int(text) < n {
-		return t
-	}
-	return model.OpaqueTrace(w.s.dict.InternString(fmt.Sprintf("%016x%016x", t.Hi, t.Lo)))
 }
 
 // addResolved follows cbtrace.request (R2.6). The record of an external id waits all the same: it tells which ids are ambiguous (R4.2).
