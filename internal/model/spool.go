@@ -19,7 +19,7 @@ type Spool struct {
 	err  error // the first of reading
 }
 
-// A SpoolFile is what a spool needs of a file.
+// A SpoolFile is what a spool needs of a file. Any number of goroutines may use one.
 type SpoolFile interface {
 	io.ReaderAt
 	io.WriterAt

@@ -71,7 +71,7 @@ func (a *Aggregate) Add(r *model.Row) {
 	a.came += len(r.Spans) + valuesBeside
 }
 
-// How many values of a row go to series beside those of its spans, about; and how many a series holds in memory for it to be worth putting them away.
+// How many values of a row go to series beside those of its spans, about; and how many a series holds in memory for it to be worth putting them away, at most.
 const (
 	valuesBeside = 12
 	someValues   = 1 << 12
@@ -87,9 +87,10 @@ func (a *Aggregate) Relieve() error {
 		return nil
 	}
 	a.came = 0
+	worth := min(someValues, a.most/64)
 	for _, t := range [...]*tally{a.main, a.rest} {
 		for _, s := range t.many() {
-			if s.Held() >= someValues {
+			if s.Held() >= worth {
 				if err := s.PutAway(a.spool); err != nil {
 					return err
 				}
