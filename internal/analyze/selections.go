@@ -13,15 +13,16 @@ func (c *Capture) Aggregates(ctx context.Context, opt report.Options, filters []
 	return c.aggregates(ctx, opt, filters, false)
 }
 
-// The values of series take valueMemory of the memory, 8 bytes each at most, before they go to disk.
+// The values of series take the eighth part of the memory, 8 bytes each at most, before they go to disk; fewestValues they may be however little it is.
 const (
-	valueMemory = 8 // the eighth part
-	valueSize   = 8
+	valuePart    = 8
+	valueSize    = 8
+	fewestValues = 1 << 16
 )
 
 func (c *Capture) aggregates(ctx context.Context, opt report.Options, filters []Filter, putAway bool) ([]*report.Aggregate, error) {
 	spool := model.NewSpool(func() (model.SpoolFile, error) { return store.TempFile(c.opt.TempDir) })
-	held := c.store.Memory() / valueMemory / valueSize / int64(c.opt.jobs())
+	held := max(c.store.Memory()/valuePart/valueSize/int64(c.opt.jobs()), fewestValues)
 	since, until, some := c.Interval()
 	opt.Since, opt.Until = since, until
 	last, many := c.hashes.Last()
@@ -40,9 +41,7 @@ func (c *Capture) aggregates(ctx context.Context, opt report.Options, filters []
 		workers[w] = all
 		return func(a *analyzer, row *model.Row) error {
 			all[0].Add(row)
-			if err := all[0].Relieve(); err != nil {
-				return err
-			}
+			all[0].Relieve()
 			for i, f := range filters {
 				if f.Match(a.req, row) {
 					all[i+1].Add(row)

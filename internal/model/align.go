@@ -85,13 +85,16 @@ func (b *Builder) align(r *Request, clock Clock) {
 		}
 	}
 	b.aligned = r.Aligned
-	if len(r.Aligned) == 0 {
-		return
+	ref := r.Root.Proc // of a request without any time
+	if len(r.Aligned) > 0 {
+		ref = b.reference(r, clock)
 	}
-	ref := b.reference(r, clock)
 	r.Reference = ref
 	if r.Root.Has(FlagSynthetic) {
 		r.Root.Proc, r.Root.Clock, r.Root.ID = ref, ref, SyntheticID(StageNone, ref, 1)
+	}
+	if len(r.Aligned) == 0 {
+		return
 	}
 	for i := range r.Aligned {
 		a := &r.Aligned[i]

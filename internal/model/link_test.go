@@ -165,6 +165,26 @@ func TestTrees(t *testing.T) {
 	}
 }
 
+// A request without any time has the clock of its first span, whichever process came first in the capture.
+func TestReferenceOfUntimed(t *testing.T) {
+	for _, first := range []string{"other", "own"} {
+		g := rows(t, "A - app.step 0 0 proc=own")
+		d := NewDict()
+		d.Resource(Resource{Instance: first}, "f")
+		res := d.Resource(Resource{Instance: "own"}, "f")
+		s := g.Spans[0]
+		s.Res, s.Proc, s.Flags = res, d.Res(res).Proc, FlagUntimed
+		s.Name, s.StageKey = d.InternString("app.step"), d.InternString("app.step")
+		g.Dict = d
+		var b Builder
+		r := b.Clean(g)[0]
+		b.Link(r, 1, shifts{d, nil, 0}, LinkOptions{})
+		if got := d.Proc(r.Reference).Name; got != "own" || !r.Root.Has(FlagSynthetic) || d.Proc(r.Root.Proc).Name != "own" || r.Root.ID != SyntheticID(StageNone, s.Proc, 1) {
+			t.Errorf("%s first: the reference is %q, the root %s", first, got, d.SpanIDText(r.Root.ID))
+		}
+	}
+}
+
 // R5.5, R6.6: one shift per process, durations never change; what sticks out by no more than the uncertainty is moved for the walk alone.
 func TestAligned(t *testing.T) {
 	const text = `

@@ -155,8 +155,8 @@ func (s *Series) Merge(o *Series) {
 	}
 	switch {
 	case s.hist == nil:
-		s.fit(int64(o.values.len()), o.values.widest())
 		s.mergeAway(o)
+		s.fit(int64(o.values.len()), o.values.widest())
 		s.values.append(&o.values)
 	case o.hist != nil:
 		s.cover(o.min, o.max)
@@ -177,7 +177,7 @@ func (s *Series) Limit(limit int) {
 	if s.hist == nil && s.N() > int64(s.limit) {
 		s.toHistogram()
 	}
-	s.values.bound(s.limit)
+	s.values.bound(int(s.bound() - s.elsewhere()))
 }
 
 // Size is how many integers the series holds: its values, or the buckets of its histogram.

@@ -78,6 +78,27 @@ func TestSeriesPutAway(t *testing.T) {
 	}
 }
 
+// Values that are away count for a limit that is lowered later.
+func TestLimitOfPutAway(t *testing.T) {
+	s := NewSeries(0)
+	for v := range int64(5000) {
+		s.Add(v)
+	}
+	if err := s.PutAway(NewSpool(inMemory)); err != nil {
+		t.Fatal(err)
+	}
+	s.Limit(6000)
+	for v := range int64(1000) {
+		s.Add(v)
+	}
+	if !s.Exact() || s.N() != 6000 {
+		t.Errorf("%d values, exact: %v", s.N(), s.Exact())
+	}
+	if s.Add(1); s.Exact() || s.N() != 6001 {
+		t.Errorf("%d values, exact: %v", s.N(), s.Exact())
+	}
+}
+
 // A memFile is a file in memory, which may break.
 type memFile struct {
 	b      []byte

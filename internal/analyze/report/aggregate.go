@@ -6,6 +6,7 @@
 package report
 
 import (
+	"math"
 	"time"
 
 	"github.com/cbtrace/cbtrace/internal/model"
@@ -81,23 +82,24 @@ const (
 // merged share the spool. Whoever makes something of the values asks Err then.
 func (a *Aggregate) PutAway(p *model.Spool, values int) { a.spool, a.most = p, values }
 
-// Relieve puts values away where many came. On an error they stay.
-func (a *Aggregate) Relieve() error {
+// Relieve puts values away where many came. What cannot be written stays in memory, as what comes after it does: a report that takes more memory is
+// better than none.
+func (a *Aggregate) Relieve() {
 	if a.spool == nil || a.came < a.most {
-		return nil
+		return
 	}
 	a.came = 0
 	worth := min(someValues, a.most/64)
 	for _, t := range [...]*tally{a.main, a.rest} {
 		for _, s := range t.many() {
 			if s.Held() >= worth {
-				if err := s.PutAway(a.spool); err != nil {
-					return err
+				if s.PutAway(a.spool) != nil {
+					a.most = math.MaxInt
+					return
 				}
 			}
 		}
 	}
-	return nil
 }
 
 // Err is why values that were put away could not be read back: then nothing that was made of the aggregate is right.

@@ -171,6 +171,9 @@ c W - request 5 20 scope=app session_id=one cbtrace.request=one
 d S - app.step 6 20 scope=app session_id=one cbtrace.request=` + traceText("d"), want: []string{
 			traceText("d") + " (trace): [app.step]/trace",
 			"one ext=two: cb.request/id llm_request/normalised_id cb.schedule/trace request/id"}, sum: func(s Summary) bool { return s.Unattributed == 1 }},
+		{name: "R2.6 a span without a key goes with one that names its own trace as its request", rows: `
+d E - llm_request 1 100 gen_ai.request.id=ext scope=vllm cbtrace.request=` + traceText("d") + `
+d S E app.step 6 20 scope=app`, want: []string{traceText("d") + " (trace) ext=ext: llm_request/trace [app.step]/trace"}},
 		{name: "R2.6 a shard knows its ambiguous ids again", rows: `
 c Q - cb.request 1000 1100 session_id=chat-00000001 cbtrace.request=chat-00000001
 d Q - cb.request 1000 1100 session_id=chat-00000002 cbtrace.request=chat-00000002

@@ -159,8 +159,10 @@ func (m *mover) move(w *waiter, p place, content []byte) error {
 		fallthrough
 	case placeExternal:
 		text = m.scan.textOf(content, p.from)
-		if w.how&waitResolved != 0 && w.resolved != w.keys[0] && isTrace(s.dict, w.entry.trace, text) {
-			p.key, p.flag, p.join, text = hashTraceKey(text), entryHash|entryByTrace, model.JoinTrace, nil
+		if w.how&waitResolved != 0 {
+			if key := m.waits.resolvedOf(w); key != w.resolved {
+				p.key, p.flag, p.join, text = key, entryHash|entryByTrace, model.JoinTrace, nil
+			}
 		}
 	}
 	k := entryKey{key: p.key, trace: w.entry.trace, file: w.entry.file, flags: w.entry.flags&entryTrace | p.flag}
