@@ -65,8 +65,8 @@ func (p *Spool) write(l *numbers) (run, error) {
 	return r, nil
 }
 
-// read appends the values of a run to a list, for which there is room. What cannot be read is 0, and Err says why.
-func (p *Spool) read(r *run, to *numbers) {
+// read gives the values of a run. What cannot be read is 0, and Err says why.
+func (p *Spool) read(r *run) (l numbers) {
 	b := make([]byte, r.bytes())
 	_, err := p.file.ReadAt(b, r.off)
 	if err == nil && crc32.Checksum(b, castagnoli) != r.sum {
@@ -80,7 +80,8 @@ func (p *Spool) read(r *run, to *numbers) {
 		}
 		p.mu.Unlock()
 	}
-	to.decode(b, r.wide)
+	l.decode(b, r.wide)
+	return l
 }
 
 // Err is the first error of reading values back: what was made of them since is worth nothing.
@@ -183,11 +184,8 @@ func (s *Series) load() {
 
 // eachAway calls fn for the values in the spool, run by run.
 func (s *Series) eachAway(fn func(l *numbers)) {
-	var l numbers
 	for i := range s.away.runs {
-		r := &s.away.runs[i]
-		l = numbers{}
-		s.away.spool.read(r, &l)
+		l := s.away.spool.read(&s.away.runs[i])
 		fn(&l)
 	}
 }

@@ -80,10 +80,10 @@ func (s *series) document(m Method) Series {
 	if d, ok := s.known(m); ok {
 		return *d
 	}
-	known := s.N() > 0
+	some := s.N() > 0
 	return Series{
-		N: s.N(), MeanNS: model.Opt{V: s.Mean(), OK: known}, P50NS: s.quantile(500, m), P90NS: s.quantile(900, m), P95NS: s.quantile(950, m),
-		P99NS: s.quantile(990, m), P999NS: s.quantile(999, m), MaxNS: model.Opt{V: s.Max(), OK: known}, TotalNS: s.totalOpt(),
+		N: s.N(), MeanNS: model.Opt{V: s.Mean(), OK: some}, P50NS: s.quantile(500, m), P90NS: s.quantile(900, m), P95NS: s.quantile(950, m),
+		P99NS: s.quantile(990, m), P999NS: s.quantile(999, m), MaxNS: model.Opt{V: s.Max(), OK: some}, TotalNS: s.totalOpt(),
 		Method: m.String(), Exact: s.Exact(),
 	}
 }

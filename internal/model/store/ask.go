@@ -30,7 +30,7 @@ func (id *identifier) ask(ctx context.Context) error {
 					id.foreign.Store(true)
 					return d.ask(noteExternal, w.keys[0], part)
 				}
-			case w.how&waitResolved == 0:
+			case w.keyless():
 				if !e.trace.IsZero() {
 					id.keyless.Store(true)
 				}

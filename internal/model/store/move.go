@@ -159,10 +159,8 @@ func (m *mover) move(w *waiter, p place, content []byte) error {
 		fallthrough
 	case placeExternal:
 		text = m.scan.textOf(content, p.from)
-		if w.how&waitResolved != 0 {
-			if key := m.waits.resolvedOf(w); key != w.resolved {
-				p.key, p.flag, p.join, text = key, entryHash|entryByTrace, model.JoinTrace, nil
-			}
+		if w.how&waitByTrace != 0 {
+			p.flag, p.join, text = entryHash|entryByTrace, model.JoinTrace, nil
 		}
 	}
 	k := entryKey{key: p.key, trace: w.entry.trace, file: w.entry.file, flags: w.entry.flags&entryTrace | p.flag}

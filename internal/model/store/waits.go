@@ -1,15 +1,9 @@
 package store
 
-import (
-	"context"
-
-	"github.com/cbtrace/cbtrace/internal/model"
-)
+import "context"
 
 // waits is what is known of the records that wait in one partition.
 type waits struct {
-	dict     *model.Dict
-	text     []byte
 	strong   hashTable // weak keys that are strong elsewhere
 	external hashTable
 	found    []joined  // of external ids, by number
@@ -40,7 +34,6 @@ func (w *waits) load(ctx context.Context, d *desk, part int) error {
 	w.traces.reset()
 	w.found, w.keys = w.found[:0], w.keys[:0]
 	s := d.id.s
-	w.dict = s.dict
 	err := d.scan.eachNote(ctx, s.inbox(inboxAnswers, part), func(n *note) error {
 		if n.kind == noteStrong {
 			w.strong.add(n.about)
@@ -84,7 +77,7 @@ func (w *waits) load(ctx context.Context, d *desk, part int) error {
 func (w *waits) keyOf(r *waiter) (hash, bool) {
 	switch {
 	case r.how&waitResolved != 0:
-		return w.resolvedOf(r), true
+		return r.resolved, true
 	case r.external():
 		return w.joinOf(r.keys[0]).key, true
 	}
@@ -94,17 +87,6 @@ func (w *waits) keyOf(r *waiter) (hash, bool) {
 		}
 	}
 	return hash{}, false
-}
-
-// resolvedOf is the key of a record that says which request it belongs to (R2.6): by its trace where it names that.
-func (w *waits) resolvedOf(r *waiter) hash {
-	if r.resolved == r.keys[0] || r.entry.trace.IsZero() {
-		return r.resolved
-	}
-	if w.text = appendTraceID(w.text[:0], w.dict, r.entry.trace); hashID(w.text) == r.resolved {
-		return hashTraceKey(w.text)
-	}
-	return r.resolved
 }
 
 // joinOf is what became of an external id.

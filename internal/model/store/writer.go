@@ -66,6 +66,7 @@ const (
 	waitNoRequest = 1 << 4 // to its process when no key holds (R4.5)
 	waitSession   = 1 << 5 // the first weak key is session_id
 	waitResolved  = 1 << 6
+	waitByTrace   = 1 << 7 // what it is resolved to is the request of its trace (R4.4)
 )
 
 // waitHashes is how many hashes an entry has.
@@ -139,7 +140,11 @@ func (w *Writer) addResolved(b *model.Batch, r *model.Record, p *pattern, k entr
 		return w.process(b, r, p, k)
 	}
 	if sel.kind == keyExternal {
-		return w.wait(b, r, p, k, hashID(text))
+		key := hashID(text)
+		if !is(sel.key) && isTrace(s.dict, r.Trace, text) {
+			key, k.how = hashTraceKey(text), waitByTrace
+		}
+		return w.wait(b, r, p, k, key)
 	}
 	own := is(sel.key) // one of its ids is the request's
 	for _, i := range sel.weak[:sel.nWeak] {
@@ -180,10 +185,10 @@ func (w *Writer) wait(b *model.Batch, r *model.Record, p *pattern, k entryKey, r
 	}
 	switch sel.kind {
 	case keyExternal:
-		k.how = 1 | waitExternal
+		k.how |= 1 | waitExternal
 		add(hashID(b.TextOf(&attrs[sel.key-1])))
 	default:
-		k.how = uint8(sel.nWeak)
+		k.how |= uint8(sel.nWeak)
 		if sel.nWeak > 0 && sel.weak[0] == sel.session {
 			k.how |= waitSession
 		}
