@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,7 +59,7 @@ func newExport(a *app) *cobra.Command {
 			if f.diff {
 				return a.foldedDiff(cmd, &in, &f, args, path)
 			}
-			c, err := a.open(cmd.Context(), &in, args, viewing{})
+			c, err := a.open(cmd.Context(), &in, args, viewing{id: cmp.Or(f.request, in.where.id())})
 			if err != nil {
 				return err
 			}

@@ -42,6 +42,8 @@ func newList(a *app) *cobra.Command {
   cbtrace list --format csv traces/ > requests.csv  for a spreadsheet
   cbtrace list --since -10m --where '{ request.finding != nil }' traces/
                                                     what was odd of late
+  cbtrace list --where '{ request.id = "chatcmpl-7f3a" }' day/
+                                                    one request, searched for as by inspect
   cbtrace list --format jsonl traces/ | jq -r 'select(.hit_rate < 0.3) | .id'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.limit < 0 {
@@ -59,7 +61,7 @@ func newList(a *app) *cobra.Command {
 				}
 				return a.showList(&out, args, &f, d)
 			}
-			c, err := a.open(cmd.Context(), &in, args, viewing{})
+			c, err := a.open(cmd.Context(), &in, args, viewing{id: in.where.id()})
 			if err != nil {
 				return err
 			}

@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/cbtrace/cbtrace/internal/analyze"
+	"github.com/cbtrace/cbtrace/internal/analyze/list"
 	"github.com/cbtrace/cbtrace/internal/ingest"
 )
 
@@ -104,6 +105,58 @@ func TestPickedIsWhole(t *testing.T) {
 		if searched < 30 {
 			t.Errorf("%d ids were searched for", searched)
 		}
+	}
+}
+
+// R5.7: list shows of an id that it is searched for what it shows of the whole.
+func TestListedIsWhole(t *testing.T) {
+	dir, ctx := mixedCapture(t), context.Background()
+	set, err := ingest.Expand([]string{dir}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt := ingest.Options{PickFrom: 1}
+	var table bytes.Buffer
+	c, err := analyze.Open(ctx, reader(set, opt), analyze.Options{SurveyOut: &table})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	all, err := c.List(ctx, list.Order{}, 0, true)
+	if err != nil || len(all.Requests) < 40 {
+		t.Fatal(all, err)
+	}
+	searched := 0
+	for n := range all.Requests {
+		if n%5 != 0 { // each takes a reading
+			continue
+		}
+		want := &all.Requests[n]
+		var f filter
+		if err := f.Set(`{ request.id = "` + want.ID + `" }`); err != nil {
+			t.Fatal(err)
+		}
+		opt := opt
+		if opt.Pick, err = set.Pick(ctx, f.id(), false, opt); err != nil {
+			t.Fatal(err)
+		}
+		if opt.Pick != nil {
+			searched++
+		}
+		c, err := analyze.Open(ctx, reader(set, opt), analyze.Options{Surveys: []io.Reader{bytes.NewReader(table.Bytes())}, Where: f.expr})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := c.List(ctx, list.Order{}, 0, true)
+		if err != nil || len(got.Requests) != 1 || !reflect.DeepEqual(&got.Requests[0], want) {
+			t.Errorf("%s: %v %+v\nwant %+v", want.ID, err, got.Requests, want)
+		}
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if searched < 5 {
+		t.Errorf("%d were searched for", searched)
 	}
 }
 

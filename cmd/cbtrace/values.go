@@ -122,3 +122,11 @@ func (f *filter) Set(s string) error {
 	*f = filter{s, expr}
 	return nil
 }
+
+// id is the one that all requests have that it selects, "" where it names none.
+func (f *filter) id() string {
+	if f.expr == nil {
+		return ""
+	}
+	return f.expr.ID()
+}

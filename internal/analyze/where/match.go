@@ -1,6 +1,7 @@
 package where
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/cbtrace/cbtrace/internal/analyze/report"
@@ -22,6 +23,21 @@ func (e *Expr) Match(r *model.Request, row *model.Row) bool {
 		}
 	}
 	return false
+}
+
+// ID is the id, internal or external, that every request that is selected has; "" where the expression asks for none or for any of several.
+func (e *Expr) ID() string { return e.root.id() }
+
+func (n *node) id() string {
+	switch {
+	case n == nil:
+		return ""
+	case n.op == opAnd:
+		return cmp.Or(n.left.id(), n.right.id())
+	case n.op == opEqual && (n.a.field.name == "request.id" || n.a.field.name == "request.external_id"):
+		return n.b.value.text
+	}
+	return ""
 }
 
 // Saved is nil when a saved report keeps what the expression asks for; otherwise an *Error that names what it does not keep (R9.5).

@@ -289,6 +289,30 @@ func TestString(t *testing.T) {
 	}
 }
 
+// What selects one id only can be searched for (R5.7).
+func TestID(t *testing.T) {
+	for src, want := range map[string]string{
+		`{ request.id = "chat-7" }`:                                            "chat-7",
+		`{ "chat-7" == request.external_id }`:                                  "chat-7",
+		`{ name = "cb.request" && (request.ttft > 1s && request.id = "a#2") }`: "a#2",
+		`{ request.id = "a" && request.external_id = "b" }`:                    "a", // either will do
+		`{ }`:                     "",
+		`{ request.id != "a" }`:   "",
+		`{ !(request.id = "a") }`: "",
+		`{ request.id =~ "a" }`:   "",
+		`{ request.id = "a" || request.id = "b" }`: "",
+		`{ request.id = nil }`:                     "",
+		`{ request.id = request.external_id }`:     "",
+		`{ request.model = "a" }`:                  "",
+		`{ request.id = "a" || name = "b" }`:       "",
+		`{ (request.id = "a" || name = "b") && !(request.external_id = "c") && request.id = "d" }`: "d",
+	} {
+		if got := parsed(t, src).ID(); got != want {
+			t.Errorf("%s: %q, want %q", src, got, want)
+		}
+	}
+}
+
 // Every attribute of the vocabulary is a field, and those of several names are one.
 func TestFields(t *testing.T) {
 	all := Fields()
