@@ -152,6 +152,9 @@ func (a *app) makeReport(cmd *cobra.Command, in *captureFlags, args []string, op
 	if err != nil {
 		return nil, err
 	}
+	if n := sum.Away(); n > 0 {
+		a.note("wrote exact values of percentiles (%s) to disk: --memory is less than they take", render.Bytes(n))
+	}
 	if sum.Requests() == 0 && why == nil {
 		why = noRequest(c)
 	}

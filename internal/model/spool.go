@@ -84,6 +84,16 @@ func (p *Spool) read(r *run) (l numbers) {
 	return l
 }
 
+// Size is how many bytes were written.
+func (p *Spool) Size() int64 {
+	if p == nil {
+		return 0
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.size
+}
+
 // Err is the first error of reading values back: what was made of them since is worth nothing.
 func (p *Spool) Err() error {
 	if p == nil {

@@ -102,6 +102,9 @@ func (a *Aggregate) Relieve() {
 	}
 }
 
+// Away is how many bytes of values were put away, of all aggregates that share the spool.
+func (a *Aggregate) Away() int64 { return a.spool.Size() }
+
 // Err is why values that were put away could not be read back: then nothing that was made of the aggregate is right.
 func (a *Aggregate) Err() error { return a.spool.Err() }
 

@@ -61,6 +61,9 @@ func TestPutAway(t *testing.T) {
 			if held := two[0].main.latency.Held(); !two[0].main.latency.Away() || held > 800 {
 				t.Fatalf("%d values in memory", held)
 			}
+			if two[0].Away() == 0 || plain.Away() != 0 {
+				t.Fatalf("%d bytes away, %d of what stays", two[0].Away(), plain.Away())
+			}
 			two[0].Merge(two[1])
 			two[1] = New(dict, opt)
 			two[1].PutAway(spool, 31_000)
