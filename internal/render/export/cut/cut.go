@@ -145,19 +145,22 @@ func (w *Writer) Recording(name string) int {
 
 // record adds a record to what waits for its file.
 func (w *Writer) record(s *model.Span, request string, shard int) {
-	w.used[shard] = w.used[shard] || !w.inputs[s.Sources[0].File].Recording
-	switch file := s.Sources[0].File; {
-	case s.Line:
+	file := s.Sources[0].File
+	if w.inputs[file].Recording { // also lookup hashes, which are lines
+		return
+	}
+	w.used[shard] = true
+	if s.Line {
 		w.closeLine()
 		b := w.buffer(place{shard, w.bases[file]})
 		before := len(*b)
 		*b = appendProfile(*b, w.dict, s, request)
 		w.Lines++
 		w.held += len(*b) - before
-	case !w.inputs[file].Recording:
-		w.span(s, request, place{shard, w.bases[file]})
-		w.Spans++
+		return
 	}
+	w.span(s, request, place{shard, w.bases[file]})
+	w.Spans++
 }
 
 func (w *Writer) buffer(p place) *[]byte {
