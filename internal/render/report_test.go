@@ -279,3 +279,22 @@ func TestReportOfLongNames(t *testing.T) {
 		}
 	}
 }
+
+// R7.12: the maximum is over full seconds only, and is not said where that shows.
+func TestLoadWords(t *testing.T) {
+	load := func(mean float64, most int64) *report.Load {
+		return &report.Load{RequestsPerS: model.SomeFloat(3.75), Concurrency: report.Concurrency{Mean: model.SomeFloat(mean), Max: model.Some(most)}}
+	}
+	for want, l := range map[string]*report.Load{
+		"3.75 requests/s, 3 requests at once on average":                               load(3, 0), // three of 0.8 s between two full seconds
+		"3.75 requests/s, 3 requests at once on average, at most 3 at full seconds":    load(3, 3),
+		"3.75 requests/s, 1 request at once on average, at most 2 at full seconds":     load(1, 2),
+		"3.75 requests/s, 0.25 requests at once on average, at most 1 at full seconds": load(0.25, 1),
+		"3.75 requests/s": {RequestsPerS: model.SomeFloat(3.75)},
+		"":                {},
+	} {
+		if got := loadWords(l); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

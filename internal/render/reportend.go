@@ -43,8 +43,15 @@ func loadWords(l *report.Load) string {
 	if l.TokensPerS.OK {
 		text += fmt.Sprintf(", %s tokens/s", Number(l.TokensPerS.V))
 	}
-	if l.Concurrency.Mean.OK {
-		text += fmt.Sprintf(", %s requests at once on average", Number(l.Concurrency.Mean.V)) + some(", %s at most", l.Concurrency.Max)
+	if mean := l.Concurrency.Mean; mean.OK {
+		noun := "requests"
+		if mean.V == 1 {
+			noun = "request"
+		}
+		text += fmt.Sprintf(", %s %s at once on average", Number(mean.V), noun)
+		if most := l.Concurrency.Max; most.OK && float64(most.V) >= mean.V { // few short requests are open when no second begins (R7.12)
+			text += fmt.Sprintf(", at most %s at full seconds", Count(most.V))
+		}
 	}
 	return text
 }
