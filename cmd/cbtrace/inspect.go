@@ -168,6 +168,9 @@ func notFound(c *analyze.Capture, id string, near []string) error {
 	if _, err := os.Stat(id); err == nil {
 		return fmt.Errorf("%s: the id comes before the inputs", text)
 	}
+	if len(id) < analyze.MinPrefix {
+		text += fmt.Sprintf(": a beginning takes at least %d characters", analyze.MinPrefix)
+	}
 	if len(near) > 0 {
 		quoted := make([]string, len(near))
 		for i, n := range near {

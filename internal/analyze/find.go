@@ -9,8 +9,8 @@ import (
 	"github.com/cbtrace/cbtrace/internal/model"
 )
 
-// minPrefix is the shortest beginning of an id that finds a request (R3.1).
-const minPrefix = 6
+// MinPrefix is the shortest beginning of an id that finds a request, in bytes (R3.1).
+const MinPrefix = 6
 
 // A Match is how a request fits what was asked for, the best first (R3.1).
 type Match uint8
@@ -48,7 +48,7 @@ func (q Query) match(r *model.Request) Match {
 	if r.External == q.text && r.External != "" || r.Reused && strings.HasPrefix(r.ID, q.text+"#") || q.matchTrace(r) {
 		return MatchOther
 	}
-	if len(q.text) >= minPrefix && (strings.HasPrefix(r.ID, q.text) || strings.HasPrefix(r.External, q.text)) {
+	if len(q.text) >= MinPrefix && (strings.HasPrefix(r.ID, q.text) || strings.HasPrefix(r.External, q.text)) {
 		return MatchPrefix
 	}
 	return NoMatch
@@ -140,8 +140,14 @@ func (f *finds) add(n nearID) {
 	f.nearest = f.nearest[:min(len(f.nearest), nearLimit)]
 }
 
-// alike is how many characters two ids share at both ends, counted once.
+// fewestAlike is how many characters make ids alike.
+const fewestAlike = 3
+
+// alike is how many characters a query shares with an id: at both ends, counted once, or all of it where the id holds it.
 func alike(a, b string) int {
+	if len(a) >= fewestAlike && strings.Contains(b, a) {
+		return len(a)
+	}
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
 		n++
@@ -151,7 +157,7 @@ func alike(a, b string) int {
 	for m < len(a) && m < len(b) && a[len(a)-1-m] == b[len(b)-1-m] {
 		m++
 	}
-	if n+m < 3 {
+	if n+m < fewestAlike {
 		return 0
 	}
 	return n + m

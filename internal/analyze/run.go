@@ -3,6 +3,7 @@ package analyze
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"runtime"
 	"slices"
@@ -33,7 +34,7 @@ type Options struct {
 	Since, Until When          // select requests by window start
 	Where        Filter        // select requests by what they are; nil: all
 
-	Surveys   []io.Reader // tables to use instead of surveying (R2.2)
+	Surveys   []io.Reader // tables to use instead of surveying (R2.2); what has a Name, as files have, is called by it in errors
 	SurveyOut io.Writer   // where the table goes
 	Saved     bool        // a report of it will be saved: it says which survey table it was made with (R2.6)
 	Sampled   bool        // what is read is some requests and a sample of the others (R5.7)
@@ -122,6 +123,9 @@ func (c *Capture) given() (*clock.Survey, error) {
 	whole := clock.NewSurvey(c.Dict)
 	for _, f := range c.opt.Surveys {
 		s, err := clock.Read(f, c.Dict)
+		if named, ok := f.(interface{ Name() string }); ok && err != nil {
+			err = fmt.Errorf("%s: %w", named.Name(), err)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -279,3 +279,15 @@ func TestRunVerdict(t *testing.T) {
 	}
 	check(t, "worst first", order, []string{"request.p50 ≤ 1ns error", "request.p50 ≤ 1ms error", "request.p99 ≤ 1s error", "request.p50 ≤ 4ms error", "request.p50 ≤ 1ns warn"})
 }
+
+// R9.1, R9.4: what is suggested for an unknown metric is one.
+func TestSuggestedMetrics(t *testing.T) {
+	for _, name := range metricNames(stageNames()) {
+		if _, wrong := parseMetric(name); wrong != nil {
+			t.Errorf("%s is suggested and unknown", name)
+		}
+	}
+	if _, wrong := parseMetric("request.critical_share"); wrong == nil {
+		t.Error("request.critical_share is a metric: request is the latency there, not the stage")
+	}
+}

@@ -348,6 +348,9 @@ func metricNames(stages []string) (all []string) {
 		all = append(all, name)
 	}
 	for _, s := range stages {
+		if reserved(s) {
+			continue
+		}
 		for _, stat := range stageStatistics() {
 			all = append(all, s+"."+stat)
 		}

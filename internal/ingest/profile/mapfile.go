@@ -55,11 +55,17 @@ var mapUnits = map[string]model.ProfileUnit{"s": model.Seconds, "ms": model.Mill
 // maxMapped is how many keys a map may name.
 const maxMapped = 100
 
+// maxMap is how many bytes a map may have.
+const maxMap = 1 << 20
+
 // ReadMap reads a map; file is what it is called in errors.
 func ReadMap(r io.Reader, file string) (*Keys, error) {
-	b, err := io.ReadAll(io.LimitReader(r, 1<<20))
+	b, err := io.ReadAll(io.LimitReader(r, maxMap+1))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	if len(b) > maxMap {
+		return nil, fmt.Errorf("%s: more than %d MiB", file, maxMap>>20)
 	}
 	var doc yaml.Node
 	dec := yaml.NewDecoder(bytes.NewReader(b))

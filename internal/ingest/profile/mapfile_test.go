@@ -76,9 +76,24 @@ func TestMapErrors(t *testing.T) {
 		{"version: 1\nkeys:\n  ? [a]\n  : name", "map.yaml:3: want a name"},
 		{"version: 1\n---\nversion: 1", "map.yaml: more than one document"},
 		{"version: [1", "map.yaml: yaml: "},
+		{"version: 1\nnames:\n  cb.check: cb.check\n" + strings.Repeat("# what stands here is not cut off\n", 1<<15), "map.yaml: more than 1 MiB"},
 	} {
 		if _, err := ReadMap(strings.NewReader(c.text), "map.yaml"); err == nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %s", c.text, err, c.want)
 		}
 	}
+}
+
+func FuzzReadMap(f *testing.F) {
+	f.Add("version: 1\nnames:\n  a: cb.check\n  b.*: slk.*\nkeys:\n  when: {role: start, unit: us}\n  what: name\n")
+	f.Add("version: 1\nkeys: &a {x: *a}\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		keys, err := ReadMap(strings.NewReader(text), "map.yaml")
+		if (keys == nil) == (err == nil) {
+			t.Fatalf("%q: %v, %v", text, keys, err)
+		}
+		if err != nil && !strings.HasPrefix(err.Error(), "map.yaml:") {
+			t.Fatalf("%q: %v", text, err)
+		}
+	})
 }
