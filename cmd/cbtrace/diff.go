@@ -63,7 +63,7 @@ func newDiff(a *app) *cobra.Command {
 		},
 	}
 	group(cmd, "Diff", func(s *pflag.FlagSet) {
-		s.StringArrayVar(&requests, "request", nil, "compare the request with this `ID`, span by span; given twice, one of A with one of B, or two of A")
+		s.StringArrayVar(&requests, "request", nil, "compare the request with this `ID`, span by span; given twice, one of A with one of B, or two of A; not as JSON")
 		s.BoolVar(&fail, "fail", false, "exit 1 when something is better or worse, or a stage appeared or vanished")
 	})
 	in.register(cmd)

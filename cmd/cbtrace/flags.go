@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/cbtrace/cbtrace/internal/analyze/finding"
 )
 
 // The flags that several commands share (R3.2), by what they are about.
@@ -32,7 +34,7 @@ type captureFlags struct {
 
 func (f *captureFlags) register(cmd *cobra.Command) {
 	f.key = choice{"auto", []string{"auto", "id", "trace"}}
-	f.deadline = duration(100 * time.Millisecond)
+	f.deadline = duration(finding.DefaultDeadline)
 	group(cmd, "Which requests", func(s *pflag.FlagSet) {
 		s.Var(&f.since, "since", "requests that start at or after this instant, as 2025-11-29T16:00:00Z, or -2h before the end of the capture")
 		s.Var(&f.until, "until", "requests that start before this instant")

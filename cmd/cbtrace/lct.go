@@ -36,8 +36,8 @@ func newLCTInfo(a *app, in *captureFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "info [FILE…]",
 		Short: "what recordings hold: header, calls or events, rates, keys",
-		Long: "Says what LMCache recordings hold: everything that `lmcache trace info` prints, with rates, the number of different keys (exact up to\n" +
-			"1,048,576, an estimate above that) and what is wrong with them. Of several files it prints a line each and the totals.\n" +
+		Long: "Says what LMCache recordings hold: everything that `lmcache trace info` prints, with rates, the number of different keys (exact up to " +
+			"1,048,576, an estimate above that) and what is wrong with them. Of several files it prints a line each and the totals. " +
 			"Token ids are never shown.",
 		Example: `  cbtrace lct info server.lct                  one recording
   cbtrace lct info recordings/                 all of a folder, other files aside

@@ -176,7 +176,7 @@ func (a *app) judge(c *analyze.Capture, f *captureFlags) error {
 		a.note("%s more that cannot be used", render.Plural(int64(foreign-foreignShown), "file"))
 	}
 	for _, l := range c.Leftovers() {
-		a.note("removed %s, which an earlier run left behind", l.Dir)
+		a.note("removed %s (%s), which an earlier run left behind", l.Dir, render.Bytes(l.Bytes))
 	}
 	if n, bytes, _ := c.Spilled(); n > 0 {
 		a.note("wrote %s (%s) to disk: --memory is less than the records take", render.Plural(int64(n), "partition"), render.Bytes(bytes))

@@ -57,12 +57,11 @@ func (s *screen) stop() {
 // A progress tells how far a run has come: while it reads, on a line of stderr, and at its end what it did. The zero value tells nothing.
 type progress struct {
 	ingest.Progress
-	start    time.Time
-	total    int64 // bytes to read, 0 when that is not known
-	terminal bool
-	columns  int
-	plain    render.Style
-	told     bool // something was shown, or is to be at the end
+	start   time.Time
+	total   int64 // bytes to read, 0 when that is not known
+	columns int
+	plain   render.Style
+	told    bool // something was shown, or is to be at the end
 }
 
 // How often the line is drawn, and how long nothing is shown at first: a short run stays quiet.
@@ -81,7 +80,7 @@ func (a *app) progress(set *ingest.Set) *ingest.Progress {
 	if a.told != nil {
 		return &a.told.Progress
 	}
-	p := &progress{start: time.Now(), terminal: terminal, columns: columns, plain: render.Style{ASCII: !a.unicode()}, told: when == "always"}
+	p := &progress{start: time.Now(), columns: columns, plain: render.Style{ASCII: !a.unicode()}, told: when == "always"}
 	for _, in := range set.Inputs {
 		if in.Size < 0 {
 			p.total = 0

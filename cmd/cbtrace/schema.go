@@ -16,7 +16,7 @@ func newSchema(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "schema COMMAND",
 		Short: "the JSON Schema of what a command prints",
-		Long:  "Prints the JSON Schema of what COMMAND prints with --format json. Fields are added within a version, never renamed or removed.",
+		Long:  "Prints the JSON Schema of what COMMAND prints with --format json: " + documents() + ". Fields are added within a version, never renamed or removed.",
 		Example: `  cbtrace schema report              what report --format json holds, field by field
   cbtrace schema report -o report.schema.json`,
 		Args: func(cmd *cobra.Command, args []string) error {

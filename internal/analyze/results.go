@@ -35,15 +35,6 @@ func (c *Capture) Facts() *report.Capture {
 	return f
 }
 
-// Report is the report of the whole capture.
-func (c *Capture) Report(ctx context.Context, opt report.Options) (*report.Document, error) {
-	agg, err := c.Aggregate(ctx, opt)
-	if err != nil {
-		return nil, err
-	}
-	return agg.Document(c.Facts()), agg.Err()
-}
-
 func (c *Capture) clockRows(rows []clock.Row) []report.Clock {
 	out := make([]report.Clock, 0, len(rows))
 	for _, r := range rows {

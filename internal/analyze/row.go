@@ -115,7 +115,6 @@ func (a *analyzer) spans() {
 	ordered := true
 	var joined joinCounts
 	for _, s := range a.req.Spans {
-		row.SpanSources += int64(len(s.Sources))
 		a.flagged |= s.Flags
 		a.lmcache = a.lmcache || s.LMScope
 		if s.Known() {
@@ -215,9 +214,6 @@ func (a *analyzer) stages() {
 	}
 	for i, d := range a.walk.TTFTBounds {
 		row.TTFTBound[i] = int64(d)
-	}
-	for i, d := range a.walk.Kinds {
-		row.KindNS[i] = int64(d)
 	}
 	row.TTFTTotal = a.walk.TTFT
 }
@@ -322,7 +318,6 @@ func (a *analyzer) flags() {
 	row.RootDuration = model.Opt{}
 	if r.RealRoot() {
 		row.Flags |= model.RowRealRoot
-		row.RootStage = root.StageKey
 		row.RootDuration = model.Some(int64(root.Dur()))
 	}
 	if !root.Has(model.FlagOpen) {

@@ -115,11 +115,11 @@ func inspected(t *testing.T, c *Capture, id string) *inspect.Document {
 
 func reported(t *testing.T, c *Capture) *report.Document {
 	t.Helper()
-	d, err := c.Report(t.Context(), report.Options{})
+	agg, err := c.Aggregate(t.Context(), report.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return d
+	return agg.Document(c.Facts())
 }
 
 func codesOf(d *inspect.Document) string {

@@ -219,7 +219,7 @@ func sniffZstd(frame []byte) verdict {
 		return verdict{}
 	}
 	defer z.Close()
-	inner := &source{r: z, size: -1}
+	inner := &source{r: z}
 	if inner.peek(); inner.broken != nil {
 		inner.whole = false
 	}

@@ -32,7 +32,6 @@ type source struct {
 	whole  bool          // head is all of it
 	nuls   int64         // NUL bytes before head, which were dropped
 	suffix string        // +gzip, +zstd
-	size   int64         // of the file, -1 when unknown
 	plain  bool          // nothing was taken off: offsets are those of the file
 	block  int           // bytes of a block
 	limit  int           // bytes of a JSON value, 0: maxRecord
@@ -62,7 +61,7 @@ func (c counter) Read(p []byte) (int, error) {
 
 // open opens an input and takes its compressions off. n counts the bytes that are read of the file.
 func (s *Set) open(in *Input, n *int64, total *atomic.Int64) (*source, error) {
-	src := &source{size: in.Size, plain: true, block: cmp.Or(s.block, blockSize), limit: s.limit}
+	src := &source{plain: true, block: cmp.Or(s.block, blockSize), limit: s.limit}
 	var r io.Reader
 	switch {
 	case in.Err != nil:

@@ -124,11 +124,7 @@ func foreign(blk decode.Block, rep *decode.Report) int {
 }
 
 // message decodes a protobuf message.
-func (w *worker) message(blk decode.Block, rep *decode.Report) {
-	if err := w.messages.Decode(blk, w.batch, rep); err != nil {
-		rep.Problem(0, blk.Offset, err)
-	}
-}
+func (w *worker) message(blk decode.Block, rep *decode.Report) { w.messages.Decode(blk, w.batch, rep) }
 
 // framed decodes a block of protobuf messages with their lengths before them.
 func framed(frame framing) func(w *worker, blk decode.Block, rep *decode.Report) {

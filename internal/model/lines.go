@@ -110,7 +110,8 @@ func (b *Builder) coalesce(r *Request) {
 		case n == lineSubmit:
 			o := of(s)
 			if o.rpc != nil && !o.polled {
-				merged = o.rpc.absorb(s)
+				o.rpc.absorb(s)
+				merged = true
 				continue
 			}
 			if o.rpc != nil {
@@ -123,7 +124,8 @@ func (b *Builder) coalesce(r *Request) {
 			if o.rpc == nil {
 				o.rpc = s
 			} else {
-				merged = o.rpc.absorb(s)
+				o.rpc.absorb(s)
+				merged = true
 			}
 			o.polled = true
 			o.rpc.Polls = append(o.rpc.Polls, polled)
@@ -133,7 +135,8 @@ func (b *Builder) coalesce(r *Request) {
 				o.pass = s
 				continue
 			}
-			merged = o.pass.absorb(s)
+			o.pass.absorb(s)
+			merged = true
 		}
 	}
 	for _, s := range b.order {
@@ -149,7 +152,8 @@ func (b *Builder) coalesce(r *Request) {
 			o.schedule = s
 			continue
 		}
-		merged = o.schedule.absorb(s)
+		o.schedule.absorb(s)
+		merged = true
 	}
 	if merged {
 		r.Counts.Coalesced += b.dropMarked(r)
@@ -157,7 +161,7 @@ func (b *Builder) coalesce(r *Request) {
 }
 
 // absorb adds another line to s: its interval, attributes and source. The line is marked as gone.
-func (s *Span) absorb(o *Span) bool {
+func (s *Span) absorb(o *Span) {
 	s.RawStart, s.RawEnd = min(s.RawStart, o.RawStart), max(s.RawEnd, o.RawEnd)
 	s.Start, s.End = s.RawStart, s.RawEnd
 	s.Flags &^= FlagOpen
@@ -165,7 +169,6 @@ func (s *Span) absorb(o *Span) bool {
 	s.Error = s.Error || o.Error
 	s.Sources = append(s.Sources, o.Sources...)
 	o.Mark = 1
-	return true
 }
 
 // addAttrs takes over the attributes that s lacks.

@@ -177,7 +177,6 @@ type Row struct {
 	Flags        RowFlags
 	Start        Time // of the window
 	Window       int64
-	RootStage    StrID // 0 for a synthetic root
 	RootDuration Opt
 
 	TTFT, Queue, Prefill, Decode   Opt // the attributes of llm_request
@@ -191,17 +190,13 @@ type Row struct {
 	Bounds    [NumBounds]int64
 	TTFTTotal Opt // length of the path to the first token
 	TTFTBound [NumBounds]int64
-	KindNS    [3]int64 // self, overlap, gap
 
-	Lookups     []RowLookup
-	Hits        RowHits
-	Attempts    int32
-	Passes      int32
-	Overlapping bool
-	Verdict     Verdict
-	Wasted      Opt // tokens
-	Blend       RowBlend
-	Transfers   []RowTransfer
+	Lookups   []RowLookup
+	Hits      RowHits
+	Verdict   Verdict
+	Wasted    Opt // tokens
+	Blend     RowBlend
+	Transfers []RowTransfer
 
 	Findings    FindingSet
 	ErrorCodes  []string // reasons of failures besides EarlyExit
@@ -210,8 +205,6 @@ type Row struct {
 	StageSpans  [NumStages]int32 // sightings as spans and as lines where both are in the request, and how many pair (dual_mismatch)
 	StageLines  [NumStages]int32
 	StagePairs  [NumStages]int32
-	Disagreeing int32 // clock pairs of this request that disagree
-	TraceCount  int32
-	Weight      float64 // how many requests this one stands for; 0 means 1 (R8.6)
-	SpanSources int64   // records read that are in this request
+	Disagreeing int32   // clock pairs of this request that disagree
+	Weight      float64 // how many requests this one stands for; 0 means 1. Nothing sets it: sampling (R8.6) is not built
 }

@@ -25,7 +25,6 @@ type comparison struct {
 	mixed     bool    // the mix of requests differs, and what follows is of the same mix on both sides
 	same      bool    // over and far with the same mix too
 	explained float64 // part of the delta that the mix explains
-	matched   float64 // share of the current requests whose class the baselines have too
 }
 
 // An entry is a request in a comparison.

@@ -33,7 +33,7 @@ func requestOf(i int) *model.Row {
 	id := fmt.Sprintf("r%04d", i)
 	return &model.Row{
 		Identity: model.Identity{ID: id}, Hash: xxhash.Sum64String(id), Flags: model.RowRealRoot | model.RowRootClosed | model.RowComplete | model.RowVocabulary,
-		Start: model.Time(1_700_000_000e9 + int64(i)*1e9), Window: 100 * ms, RootStage: model.StageCBRequest.ID(), RootDuration: model.Some(90 * ms),
+		Start: model.Time(1_700_000_000e9 + int64(i)*1e9), Window: 100 * ms, RootDuration: model.Some(90 * ms),
 	}
 }
 

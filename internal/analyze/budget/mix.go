@@ -34,7 +34,6 @@ func (t *task) mix(current side, before []side) {
 		return
 	}
 	weights, only, matched := reweight(here, there)
-	c.matched = matched
 	if matched < mixMatched {
 		r.step(fmt.Sprintf("The mix of hit class and prompt length differs (p %s), but only %.0f %% of the requests here are of a kind that the baseline has: nothing is reweighted.", chance(p), 100*matched))
 		return

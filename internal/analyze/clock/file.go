@@ -94,14 +94,13 @@ func (v *Survey) Write(w io.Writer) error {
 // An encoder appends to b. Processes and stages are known by their place among the names in use.
 type encoder struct {
 	b                     []byte
-	dict                  *model.Dict
 	procNames, stageNames []string
 	procs                 map[model.ProcID]uint64
 	stages                map[model.StrID]uint64
 }
 
 func (v *Survey) newEncoder() *encoder {
-	e := &encoder{dict: v.dict, procs: map[model.ProcID]uint64{}, stages: map[model.StrID]uint64{}}
+	e := &encoder{procs: map[model.ProcID]uint64{}, stages: map[model.StrID]uint64{}}
 	for id, p := range v.procs {
 		if p == nil {
 			continue

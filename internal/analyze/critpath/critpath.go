@@ -162,8 +162,3 @@ func (w *Work) clip(r *model.Request) {
 	}
 	w.spans = todo
 }
-
-// Cut is how much R6.1 took off the front and the back of a span that is flagged clipped, in ns.
-func Cut(s *model.Span) (before, after time.Duration) {
-	return s.Lo.Sub(s.Start) - s.Fit, s.End.Sub(s.Hi) + s.Fit
-}

@@ -221,7 +221,7 @@ llm_request       engine 10ms 50ms
 			switch r.Dict.SpanIDText(s.ID) {
 			case "wide":
 				want = model.FlagClipped
-				if before, after := Cut(s); before != 5*time.Millisecond || after != 10*time.Millisecond {
+				if before, after := s.Lo.Sub(s.Start), s.End.Sub(s.Hi); before != 5*time.Millisecond || after != 10*time.Millisecond {
 					t.Errorf("cut %v and %v", before, after)
 				}
 			case "outside":

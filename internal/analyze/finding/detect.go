@@ -43,11 +43,6 @@ type Detector struct {
 	world     int64   // the largest world_size of the request
 }
 
-// Detect finds what one request shows.
-func Detect(r *model.Request, in Inputs) (model.FindingSet, []Found) {
-	return new(Detector).Detect(r, in)
-}
-
 // Detect finds the findings of scope request that a linked request shows, in the order of the registry, once each. Of missing_stage it is
 // the part that the request shows by itself. What it returns is good until the next request.
 func (d *Detector) Detect(r *model.Request, in Inputs) (model.FindingSet, []Found) {

@@ -247,7 +247,7 @@ func TestContextLeak(t *testing.T) {
 		t.Errorf("a trace leaks: %q", got)
 	}
 	in.Split = new(split.Splitter).Split(r)
-	_, found := Detect(r, in)
+	_, found := new(Detector).Detect(r, in)
 	if want := "2 spans are in a trace that holds unrelated requests."; found[0].Message != want || len(found[0].Spans) != 2 {
 		t.Errorf("got  %s (%d spans)\nwant %s", found[0].Message, len(found[0].Spans), want)
 	}
@@ -302,7 +302,7 @@ func TestMessages(t *testing.T) {
 	} {
 		r := modeltest.Linked(t, c.text)
 		var sp split.Splitter
-		_, found := Detect(r, Inputs{Split: sp.Split(r)})
+		_, found := new(Detector).Detect(r, Inputs{Split: sp.Split(r)})
 		var got []string
 		for _, f := range found {
 			got = append(got, fmt.Sprintf("%s (%d spans)", f.Message, len(f.Spans)))

@@ -50,7 +50,7 @@ func TestDoubt(t *testing.T) {
 			}
 		}
 		var sp split.Splitter
-		_, found := Detect(r, Inputs{Split: sp.Split(r)})
+		_, found := new(Detector).Detect(r, Inputs{Split: sp.Split(r)})
 		got := ""
 		for _, f := range found {
 			if f.Info().Code == c.code {

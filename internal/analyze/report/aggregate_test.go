@@ -21,7 +21,7 @@ const inLatency = model.RowRealRoot | model.RowRootClosed | model.RowComplete | 
 // rowOf is a complete request with a root of its window.
 func rowOf(id string, start model.Time, window int64) *model.Row {
 	return &model.Row{Identity: model.Identity{ID: id}, Hash: xxhash.Sum64String(id), Flags: inLatency, Start: start, Window: window,
-		RootStage: model.StageCBRequest.ID(), RootDuration: model.Some(window)}
+		RootDuration: model.Some(window)}
 }
 
 // randomRow makes a row that has something of everything.

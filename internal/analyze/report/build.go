@@ -18,12 +18,7 @@ type Decision struct {
 	ByTTFT       bool  // headline and slowest go by time to first token (R4.28)
 }
 
-// Decide settles what depends on counts over the whole capture.
-func (a *Aggregate) Decide() Decision {
-	d, _ := a.decide()
-	return d
-}
-
+// decide settles what depends on counts over the whole capture, and gives the tally of the requests that count.
 func (a *Aggregate) decide() (d Decision, t *tally) {
 	d.All = a.opt.All || a.main.requests == 0
 	switch {

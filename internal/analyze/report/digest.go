@@ -34,7 +34,7 @@ type Digest struct {
 	Requested, Hit, Written                                          model.Opt
 	Prefix, Segmented, NonPrefix, L1Tokens, L2Tokens, L1Keys, L2Keys model.Opt
 
-	Weight  float64 // how many requests it stands for; 0 means 1 (R8.6)
+	Weight  float64 // how many requests it stands for; 0 means 1 (R8.6, not built)
 	Stages  []DigestStage
 	Lookups []DigestLookup
 }

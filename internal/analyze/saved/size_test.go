@@ -20,7 +20,7 @@ func usual(rnd *rand.Rand, dict *model.Dict, i int) *model.Row {
 	ns := func(median time.Duration) int64 { return int64(float64(median) * math.Exp(rnd.NormFloat64())) }
 	r := &model.Row{Identity: model.Identity{ID: id, External: id[2 : len(id)-9]}, Hash: xxhash.Sum64String(id),
 		Flags: model.RowRealRoot | model.RowRootClosed | model.RowComplete | model.RowVocabulary | model.RowLLM | model.RowHasLookup | model.RowHitsLoaded,
-		Start: model.Time(1_700_000_000e9 + int64(i)*int64(86400e9/1_000_000) + rnd.Int64N(1e6)), Window: ns(time.Second), RootStage: model.StageLLMRequest.ID()}
+		Start: model.Time(1_700_000_000e9 + int64(i)*int64(86400e9/1_000_000) + rnd.Int64N(1e6)), Window: ns(time.Second)}
 	r.RootDuration, r.TTFT, r.Queue = model.Some(r.Window), model.Some(r.Window/4+rnd.Int64N(1e6)), model.Some(ns(10*time.Millisecond))
 	r.Prefill, r.Decode = model.Some(ns(100*time.Millisecond)), model.Some(ns(600*time.Millisecond))
 	r.PromptTokens, r.CompletionTokens, r.TTFTTotal = model.Some(rnd.Int64N(16000)), model.Some(rnd.Int64N(500)), r.TTFT

@@ -85,8 +85,7 @@ func (sp *Splitter) Fill(row *model.Row) {
 	}
 	row.Hits = out.Hits.RowHits
 	row.Hits.EarlyExit = sp.names.keep(row.Hits.EarlyExit)
-	row.Attempts, row.Passes = int32(out.Loads.Attempts), int32(len(out.Loads.Passes))
-	row.Overlapping, row.Verdict, row.Wasted = out.Loads.Overlapping, out.Loads.Verdict, out.Loads.Wasted
+	row.Verdict, row.Wasted = out.Loads.Verdict, out.Loads.Wasted
 	ratios, dispatches := row.Blend.RecompRatios[:0], row.Blend.Dispatches[:0]
 	row.Blend = out.Blend.RowBlend
 	row.Blend.RecompRatios = append(ratios, out.Blend.RecompRatios...)

@@ -1,8 +1,9 @@
 // Package decode is the contract between the reader of inputs (package ingest) and the decoders of formats.
 //
-// A decoder is a plain function. It gets a Block, a piece of an input that holds whole records, appends what it finds to a model.Batch and
-// tells a Report what it counted and could not use. Blocks of one input are decoded in parallel, so a decoder keeps nothing between blocks.
-// A broken record is skipped and reported (Report.Skip), the rest of the block goes on; an error return ends the input.
+// A decoder gets a Block, a piece of an input that holds whole records, appends what it finds to a model.Batch and tells a Report what it counted and could not
+// use. Each worker has one of every format, for the blocks of all inputs in whatever order they come: what a decoder keeps between blocks is memory and caches
+// of what repeats, and never changes what a block gives. A broken record is skipped and reported (Report.Skip), the rest of the block goes on. Decoders of
+// values that follow one another (JSON) return how many bytes of the block they took, 0 where it begins with nothing of theirs.
 // Nothing in the batch may point into the block: it is reused.
 package decode
 

@@ -42,21 +42,15 @@ type Decoder struct {
 	badTimes bool   // a time of this span does not fit
 }
 
-// Decode is Decoder.Decode without caches from other messages.
-func Decode(blk decode.Block, b *model.Batch, rep *decode.Report) error {
-	return new(Decoder).Decode(blk, b, rep)
-}
-
 // Decode appends the spans of one message to b. Positions are byte offsets of the spans. A broken span is skipped and reported, a broken
-// message keeps what came before the place; the error is always nil, as the next message of the input can be read in any case.
-func (d *Decoder) Decode(blk decode.Block, b *model.Batch, rep *decode.Report) error {
+// message keeps what came before the place: the next message of the input can be read in any case.
+func (d *Decoder) Decode(blk decode.Block, b *model.Batch, rep *decode.Report) {
 	d.blk, d.b, d.rep = blk, b, rep
 	d.spans, d.bare, d.signal = 0, false, ""
 	d.caches.bind(b, blk.Family)
 	d.message(blk.Data)
 	rep.Spans += d.spans
 	d.blk, d.b, d.rep = decode.Block{}, nil, nil
-	return nil
 }
 
 // message walks the top level: ResourceSpans, or the one Trace of a TraceByIDResponse with its status and message.

@@ -31,9 +31,7 @@ func decodeShown(t testing.TB, data []byte) ([]string, *decode.Report) {
 func decodeInto(t testing.TB, d *Decoder, data []byte, b *model.Batch) ([]string, *decode.Report) {
 	t.Helper()
 	rep := new(decode.Report)
-	if err := d.Decode(decode.Block{Path: "x.pb", Family: "x.pb", Data: data, Offset: 1000}, b, rep); err != nil {
-		t.Fatal(err)
-	}
+	d.Decode(decode.Block{Path: "x.pb", Family: "x.pb", Data: data, Offset: 1000}, b, rep)
 	var out []string
 	for i := range b.Records {
 		out = append(out, describe(b, &b.Records[i]))
@@ -416,9 +414,7 @@ func TestFiles(t *testing.T) {
 		}
 		b := model.NewBatch(model.NewDict(), false)
 		var rep decode.Report
-		if err := Decode(decode.Block{Data: data, Family: c.file}, b, &rep); err != nil {
-			t.Fatal(err)
-		}
+		new(Decoder).Decode(decode.Block{Data: data, Family: c.file}, b, &rep)
 		traces, services, failed := map[model.TraceID]bool{}, map[string]bool{}, 0
 		first, last := model.Time(math.MaxInt64), model.Time(0)
 		for _, r := range b.Records {

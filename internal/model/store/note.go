@@ -7,8 +7,8 @@ import (
 	"github.com/cbtrace/cbtrace/internal/model"
 )
 
-// A note is what one partition tells another while identify is at work. Notes lie in streams of their own, which go to disk as those of records do: 40 bytes
-// each, in memory or there.
+// A note is what one partition tells another while identify is at work. Notes lie in streams of their own, which go to disk as those of records do: noteLen
+// bytes each, in memory or there.
 type note struct {
 	about hash // what it says something of
 	key   hash

@@ -224,15 +224,6 @@ func (f *Folded) Merge(o *Folded) error {
 	return nil
 }
 
-// Total is the sum of all stacks, in ns.
-func (f *Folded) Total() *big.Int {
-	sum := new(big.Int)
-	for i := range f.nodes {
-		sum.Add(sum, f.nodes[i].ns.big())
-	}
-	return sum
-}
-
 // An item is a line or, of a frame that has others above it, the lines of those.
 type item struct {
 	key  string // how its lines begin: with the line itself, or with the text of the frame and what follows it
