@@ -102,7 +102,6 @@ type StageInfo struct {
 	Scoped  bool  // counts only with a scope lmcache* or a session_id that is strong elsewhere (R4.22)
 	Root    bool  // may be the root of a request, in the order of the table (R4.22)
 	Lookup  bool  // a lookup: cb.lookup.rpc, cb.lookup, mp.lookup_prefetch
-	Polled  bool  // END is stamped by the poll that collects the result: proves no work until its end (R7.1)
 	Aliases []string
 }
 
@@ -116,11 +115,11 @@ var Stages = [NumStages]StageInfo{
 	StageAdmission:              {Name: "cb_admission_check", Owner: Scheduler, Parents: []Stage{StageSchedule}, Bound: BoundQueue},
 	StageLookupRPC:              {Name: "cb.lookup.rpc", Owner: Scheduler, Parents: []Stage{StageSchedule}, Bound: BoundRPC, Lookup: true},
 	StageBuildMeta:              {Name: "cb.build_meta", Owner: Scheduler, Parents: []Stage{StageSchedule}, Bound: BoundEngine},
-	StageLookup:                 {Name: "cb.lookup", Owner: Server, Parents: []Stage{StageLookupRPC}, Bound: BoundMatch, Lookup: true, Polled: true},
+	StageLookup:                 {Name: "cb.lookup", Owner: Server, Parents: []Stage{StageLookupRPC}, Bound: BoundMatch, Lookup: true},
 	StageFingerprintMatch:       {Name: "cb.fingerprint_match", Owner: Server, Parents: []Stage{StageLookup}, Bound: BoundMatch},
-	StageCoordinatorMatch:       {Name: "cb.coordinator_match", Owner: Server, Parents: []Stage{StageLookup}, Bound: BoundMatch, Polled: true},
+	StageCoordinatorMatch:       {Name: "cb.coordinator_match", Owner: Server, Parents: []Stage{StageLookup}, Bound: BoundMatch},
 	StagePrefixLookup:           {Name: "cb.prefix_lookup", Owner: Server, Parents: []Stage{StageLookup}, Bound: BoundMatch},
-	StageSparsePrefetch:         {Name: "cb.sparse_prefetch", Owner: Server, Parents: []Stage{StageLookup}, Bound: BoundL1, Polled: true},
+	StageSparsePrefetch:         {Name: "cb.sparse_prefetch", Owner: Server, Parents: []Stage{StageLookup}, Bound: BoundL1},
 	StageL2Load:                 {Name: "cb.l2_load", Owner: Server, Parents: []Stage{StageSparsePrefetch}, Bound: BoundL2IO},
 	StageClassify:               {Name: "cb.classify", Owner: Server, Parents: []Stage{StageLookup}, Bound: BoundMatch},
 	StageExecute:                {Name: "cb.execute", Owner: Worker, Parents: []Stage{StageCBRequest}, Bound: BoundEngine},
@@ -136,7 +135,7 @@ var Stages = [NumStages]StageInfo{
 	StageStoreFinal:             {Name: "cb.store_final", Owner: Server, Parents: []Stage{StageCBRequest}, Class: Background},
 	StageFingerprintsRegistered: {Name: "cb.fingerprints.registered", Owner: Server, Parents: []Stage{StageCBRequest}, Class: Point},
 	StageChunksEvicted:          {Name: "cb.chunks.evicted", Owner: Server, Class: Point},
-	StageMPLookupPrefetch:       {Name: "mp.lookup_prefetch", Owner: Server, Parents: []Stage{StageRequest}, Bound: BoundL1, Lookup: true, Polled: true},
+	StageMPLookupPrefetch:       {Name: "mp.lookup_prefetch", Owner: Server, Parents: []Stage{StageRequest}, Bound: BoundL1, Lookup: true},
 	StageMPRetrieve:             {Name: "mp.retrieve", Owner: Server, Parents: []Stage{StageRequest}, Bound: BoundGPUCopy},
 	StageMPStore:                {Name: "mp.store", Owner: Server, Parents: []Stage{StageRequest}, Class: Background},
 	StageL2StoreSchedule:        {Name: "mp.l2.store.schedule", Owner: Server, Class: Background},
