@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/cbtrace/cbtrace/internal/ingest/decode"
 	"github.com/cbtrace/cbtrace/internal/ingest/jsonscan"
 )
 
@@ -148,8 +149,8 @@ func (c *jsonCutter) drop(buf []byte, limit int) error {
 // block, 0 when the next block begins with a value.
 func (c *jsonCutter) cut(buf []byte, end, next, start int, closers []byte) block {
 	head := len(c.head)
-	b := block{line: c.line - newlines(buf[:head]), offset: c.offset - int64(head)}
-	c.pass(newlines(buf[next:]))
+	b := block{line: c.line - decode.Newlines(buf[:head]), offset: c.offset - int64(head)}
+	c.pass(decode.Newlines(buf[next:]))
 	c.offset += int64(next - head)
 	c.rest = append(c.rest[:0], buf[next:]...)
 	c.head = append(c.head[:0], buf[:start]...)
@@ -166,7 +167,7 @@ func (c *jsonCutter) pass(rest int64) {
 // Read reads from the input and counts lines while what was read is still in the processor's cache.
 func (c *jsonCutter) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p[:min(len(p), readSize)])
-	c.lines += newlines(p[:n])
+	c.lines += decode.Newlines(p[:n])
 	return n, err
 }
 
@@ -182,7 +183,7 @@ func (c *jsonCutter) search(buf []byte) (b block, done bool, err error) {
 	} else if buf[len(buf)-1] == '\n' {
 		at-- // the next value may follow
 	}
-	c.pass(newlines(buf[at:]))
+	c.pass(decode.Newlines(buf[at:]))
 	c.offset += int64(at)
 	c.rest = append(c.rest[:0], buf[at:]...)
 	c.head = c.head[:0]
@@ -301,5 +302,3 @@ func findList(s *jsonscan.Scanner, wrapped int) (l list, ok bool) {
 	}
 	return l, false
 }
-
-func newlines(b []byte) int64 { return int64(bytes.Count(b, []byte{'\n'})) }

@@ -256,7 +256,7 @@ func (p *picker) searchChunk(buf []byte, at place) ([]byte, error) {
 			p.opt.Progress.Bytes.Add(int64(len(whole)))
 		}
 		if c.first = k.firstTime(whole); k.frame == nil {
-			c.newlines = newlines(whole)
+			c.newlines = decode.Newlines(whole)
 		}
 	}
 	return buf, nil

@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"sync"
 
+	"github.com/cbtrace/cbtrace/internal/ingest/decode"
 	"github.com/cbtrace/cbtrace/internal/ingest/profile"
 	"github.com/cbtrace/cbtrace/internal/model"
 )
@@ -291,7 +292,7 @@ func (k *seekable) lineOf(off int64) (int64, error) {
 	}
 	n := int((off - 1) / chunkSize)
 	buf, err := k.read(nil, k.chunks[n].off, off)
-	return 1 + k.lines[n] + newlines(buf), err
+	return 1 + k.lines[n] + decode.Newlines(buf), err
 }
 
 // firstTime is the start of the first span in a chunk that tells, as it is written; 0 when none does.

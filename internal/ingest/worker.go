@@ -82,7 +82,7 @@ func (w *worker) json(blk decode.Block, rep *decode.Report) {
 		if n == 0 {
 			n = foreign(blk, rep)
 		}
-		blk.Line += newlines(blk.Data[:n])
+		blk.Line += decode.Newlines(blk.Data[:n])
 		blk.Offset += int64(n)
 		blk.Data = blk.Data[n:]
 	}

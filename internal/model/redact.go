@@ -30,6 +30,19 @@ const deepest = 4
 // RedactText replaces the values of secret keys in text that holds JSON (R3.6). Text without any is returned as it is.
 func RedactText(text []byte) []byte { return redactText(text, 1) }
 
+// AddJSON adds an object or array as compact JSON, with its secret values in it: they are replaced here, or all of it under a secret key (R3.6). It stays
+// text whatever type the table has for the key. n of "<redacted n bytes>" counts the UTF-8 text of a string, without quotes and escapes, and the compact
+// JSON of any other value. The bytes are copied; see AddInt.
+func (b *Batch) AddJSON(k AttrKey, v []byte) {
+	switch {
+	case k == AttrNone:
+	case b.hides(k):
+		b.addRedacted(k, len(v))
+	default:
+		b.addShown(k, v)
+	}
+}
+
 func redactText(text []byte, depth int) []byte {
 	if bytes.IndexByte(text, '{') < 0 || bytes.IndexByte(text, ':') < 0 {
 		return text

@@ -8,6 +8,7 @@
 package decode
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"sort"
@@ -48,6 +49,9 @@ type Block struct {
 	Line   int64 // line number of its first byte, from 1; 0 for formats without lines
 	Offset int64 // of its first byte, after decompression
 }
+
+// Newlines is how many newlines b holds: how far the line number goes on behind it (Block.Line).
+func Newlines(b []byte) int64 { return int64(bytes.Count(b, []byte{'\n'})) }
 
 // MaxErrors is how many problems of an input are listed; all are counted.
 const MaxErrors = 20

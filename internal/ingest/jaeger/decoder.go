@@ -329,7 +329,7 @@ func (d *Decoder) warnings() {
 func (d *Decoder) broken(start int, line int64, err error) {
 	s, data := &d.s, d.blk.Data
 	next := jsonscan.Resync(data, start)
-	end := line + newlines(data[start:next]) // where the next value begins
+	end := line + decode.Newlines(data[start:next]) // where the next value begins
 	if errors.Is(err, jsonscan.ErrEnd) {
 		err = decode.ErrTruncated
 		d.rep.Truncated = d.rep.Truncated || next == len(data)
@@ -342,8 +342,6 @@ func (d *Decoder) broken(start int, line int64, err error) {
 	s.Seek(next)
 	s.SetLine(end)
 }
-
-func newlines(b []byte) int64 { return int64(bytes.Count(b, []byte{'\n'})) }
 
 func (d *Decoder) line(n int64) int64   { return d.blk.Line + d.baseLine + n }
 func (d *Decoder) offset(pos int) int64 { return d.blk.Offset + int64(d.basePos+pos) }

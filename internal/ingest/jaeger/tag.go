@@ -205,9 +205,9 @@ func (d *Decoder) put(r *model.Record, s *jsonscan.Scanner, k model.AttrKey, typ
 			s.Skip()
 			return
 		}
-		d.text = appendCompact(d.text[:0], s, d.b.ShowSensitive || model.IsSecret(d.b.Dict.KeyName(k)))
+		d.text = s.AppendCompact(d.text[:0])
 		if s.Err() == nil {
-			d.b.AddText(k, d.text) // which redacts a secret key's value (R3.6)
+			d.b.AddJSON(k, d.text)
 		}
 	default:
 		s.Skip()
@@ -312,64 +312,3 @@ func kindOf(t []byte) model.SpanKind {
 
 // isInteger reports whether a number is written without a fraction or exponent.
 func isInteger(raw []byte) bool { return !bytes.ContainsAny(raw, ".eENI") }
-
-// appendCompact reads a value and appends it as JSON without white space. show keeps the values of secret keys (R3.6).
-func appendCompact(dst []byte, s *jsonscan.Scanner, show bool) []byte {
-	switch s.Kind() {
-	case jsonscan.Object:
-		dst = append(dst, '{')
-		s.Object()
-		for n := 0; ; n++ {
-			key, ok := s.Key()
-			if !ok {
-				break
-			}
-			if n > 0 {
-				dst = append(dst, ',')
-			}
-			hide := !show && model.IsSecret(string(key))
-			dst = append(appendQuoted(dst, key), ':')
-			from := len(dst)
-			dst = appendCompact(dst, s, show || hide)
-			if hide && len(dst) > from {
-				size := len(dst) - from
-				if dst[from] == '"' {
-					size -= 2
-				}
-				dst = appendQuoted(dst[:from], []byte(model.Redacted(size)))
-			}
-		}
-		return append(dst, '}')
-	case jsonscan.Array:
-		dst = append(dst, '[')
-		s.Array()
-		for n := 0; s.Elem(); n++ {
-			if n > 0 {
-				dst = append(dst, ',')
-			}
-			dst = appendCompact(dst, s, show)
-		}
-		return append(dst, ']')
-	case jsonscan.String:
-		t, _ := s.Text()
-		return appendQuoted(dst, t)
-	}
-	return append(dst, s.Raw()...)
-}
-
-// appendQuoted writes UTF-8 text as a JSON string.
-func appendQuoted(dst, s []byte) []byte {
-	const hex = "0123456789abcdef"
-	dst = append(dst, '"')
-	for _, c := range s {
-		switch {
-		case c == '"' || c == '\\':
-			dst = append(dst, '\\', c)
-		case c < ' ':
-			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-		default:
-			dst = append(dst, c)
-		}
-	}
-	return append(dst, '"')
-}

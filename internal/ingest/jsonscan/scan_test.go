@@ -290,7 +290,7 @@ func TestLinesAndResync(t *testing.T) {
 	}
 }
 
-// FuzzWalk: what encoding/json accepts is read alike; nothing panics or hangs, and Skip ends where walking ends.
+// FuzzWalk: what encoding/json accepts is read alike; nothing panics or hangs, Skip ends where walking ends, and AppendCompact writes the same value.
 func FuzzWalk(f *testing.F) {
 	for _, seed := range []string{`{"a":[1,"x\u00e9",{"b":null}]}`, `[-1.5e3,true]`, "{\"a\xff\":\"\\ud83d\\ude00\"}", `[[[[`, `{"a":"b\`} {
 		f.Add([]byte(seed))
@@ -311,6 +311,11 @@ func FuzzWalk(f *testing.F) {
 		}
 		if s.Err() != nil || s.More() {
 			t.Fatalf("Skip of %q: %v", data, s.Err())
+		}
+		s.Reset(data)
+		compact := s.AppendCompact(nil)
+		if again, _, err := both(compact); !json.Valid(compact) || again != ours || err != nil {
+			t.Fatalf("%q is compacted to %s, which reads %s, %v", data, compact, again, err)
 		}
 	})
 }

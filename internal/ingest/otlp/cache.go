@@ -64,7 +64,7 @@ func find[ID any](s *jsonscan.Scanner, all *[4]known[ID]) (id ID, ok bool) {
 
 // keep remembers what raw means, unless it has newlines, which Matches would not count.
 func keep[ID any](all *[4]known[ID], raw []byte, id ID) {
-	if newlines(raw) == 0 {
+	if decode.Newlines(raw) == 0 {
 		last := &all[len(all)-1]
 		last.raw, last.id = append(last.raw[:0], raw...), id
 	}
@@ -237,5 +237,3 @@ func (d *Decoder) scopeName() (name model.StrID) {
 	keep(&d.scopes, raw, name)
 	return name
 }
-
-func newlines(b []byte) int64 { return int64(bytes.Count(b, []byte{'\n'})) }

@@ -294,7 +294,7 @@ func (d *Decoder) scopeSpans() {
 func (d *Decoder) broken(start int, line int64, err error) {
 	s, data := &d.s, d.blk.Data
 	next := jsonscan.Resync(data, start)
-	end := line + newlines(data[start:next]) // where the next value begins
+	end := line + decode.Newlines(data[start:next]) // where the next value begins
 	if errors.Is(err, jsonscan.ErrEnd) {
 		err = decode.ErrTruncated
 		d.rep.Truncated = d.rep.Truncated || next == len(data)

@@ -1,9 +1,7 @@
 package otlp
 
 import (
-	"math"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/cbtrace/cbtrace/internal/ingest/jsonscan"
 	"github.com/cbtrace/cbtrace/internal/model"
@@ -82,10 +80,9 @@ func (d *Decoder) fields(s *jsonscan.Scanner, k model.AttrKey) {
 				d.b.AddBool(k, v)
 			}
 		case "arrayValue", "array_value", "kvlistValue", "kvlist_value":
-			isArray := key[0] == 'a'
-			d.text = d.appendItems(d.text[:0], s, isArray, d.b.ShowSensitive || model.IsSecret(d.b.Dict.KeyName(k)))
+			d.text = appendItems(d.text[:0], s, key[0] == 'a')
 			if s.Err() == nil {
-				d.b.AddText(k, d.text) // which redacts a secret key's value (R3.6)
+				d.b.AddJSON(k, d.text)
 			}
 		default:
 			s.Skip()
@@ -112,8 +109,8 @@ func (d *Decoder) intValue(s *jsonscan.Scanner, k model.AttrKey) {
 	}
 }
 
-// appendItems reads an ArrayValue or KeyValueList and appends it as compact JSON. show keeps the values of secret keys in it (R3.6).
-func (d *Decoder) appendItems(dst []byte, s *jsonscan.Scanner, isArray, show bool) []byte {
+// appendItems reads an ArrayValue or KeyValueList and appends it as compact JSON.
+func appendItems(dst []byte, s *jsonscan.Scanner, isArray bool) []byte {
 	brackets := "{}"
 	if isArray {
 		brackets = "[]"
@@ -134,9 +131,9 @@ func (d *Decoder) appendItems(dst []byte, s *jsonscan.Scanner, isArray, show boo
 				}
 				first = false
 				if isArray {
-					dst = d.appendValue(dst, s, show)
+					dst = appendValue(dst, s)
 				} else {
-					dst = d.appendMember(dst, s, show)
+					dst = appendMember(dst, s)
 				}
 			}
 		}
@@ -145,7 +142,7 @@ func (d *Decoder) appendItems(dst []byte, s *jsonscan.Scanner, isArray, show boo
 }
 
 // appendMember reads a KeyValue of a list and appends "key":value.
-func (d *Decoder) appendMember(dst []byte, s *jsonscan.Scanner, show bool) []byte {
+func appendMember(dst []byte, s *jsonscan.Scanner) []byte {
 	raw := s.Raw()
 	if s.Err() != nil {
 		return dst
@@ -157,8 +154,7 @@ func (d *Decoder) appendMember(dst []byte, s *jsonscan.Scanner, show bool) []byt
 		for key, ok := in.Key(); ok; key, ok = in.Key() {
 			switch string(key) {
 			case "key":
-				t, _ := in.Text()
-				name = append([]byte(nil), t...)
+				name, _ = in.Text()
 			case "value":
 				value = in.Raw()
 			default:
@@ -166,26 +162,16 @@ func (d *Decoder) appendMember(dst []byte, s *jsonscan.Scanner, show bool) []byt
 			}
 		}
 	}
-	dst = append(appendQuoted(dst, name), ':')
-	in.Reset(value)
-	from := len(dst)
+	dst = append(jsonscan.AppendQuote(dst, name), ':')
 	if value == nil {
 		return append(dst, "null"...)
 	}
-	hide := !show && model.IsSecret(string(name))
-	dst = d.appendValue(dst, &in, show || hide)
-	if hide {
-		n := len(dst) - from
-		if n >= 2 && dst[from] == '"' {
-			n -= 2
-		}
-		dst = appendQuoted(dst[:from], []byte(model.Redacted(n)))
-	}
-	return dst
+	in.Reset(value)
+	return appendValue(dst, &in)
 }
 
 // appendValue reads an AnyValue and appends it as JSON.
-func (d *Decoder) appendValue(dst []byte, s *jsonscan.Scanner, show bool) []byte {
+func appendValue(dst []byte, s *jsonscan.Scanner) []byte {
 	if !s.Object() {
 		return append(dst, "null"...)
 	}
@@ -195,7 +181,7 @@ func (d *Decoder) appendValue(dst []byte, s *jsonscan.Scanner, show bool) []byte
 		switch string(key) {
 		case "stringValue", "string_value", "bytesValue", "bytes_value":
 			if t, ok := s.Text(); ok {
-				dst = appendQuoted(out, t)
+				dst = jsonscan.AppendQuote(out, t)
 			}
 		case "intValue", "int_value":
 			if n, err := s.Int(); err == nil {
@@ -203,16 +189,16 @@ func (d *Decoder) appendValue(dst []byte, s *jsonscan.Scanner, show bool) []byte
 			}
 		case "doubleValue", "double_value":
 			if f, err := s.Float(); err == nil {
-				dst = appendFloat(out, f)
+				dst = jsonscan.AppendFloat(out, f)
 			}
 		case "boolValue", "bool_value":
 			if v, ok := s.Bool(); ok {
 				dst = strconv.AppendBool(out, v)
 			}
 		case "arrayValue", "array_value":
-			dst = d.appendItems(out, s, true, show)
+			dst = appendItems(out, s, true)
 		case "kvlistValue", "kvlist_value":
-			dst = d.appendItems(out, s, false, show)
+			dst = appendItems(out, s, false)
 		default:
 			s.Skip()
 		}
@@ -221,36 +207,4 @@ func (d *Decoder) appendValue(dst []byte, s *jsonscan.Scanner, show bool) []byte
 		dst = append(dst, "null"...)
 	}
 	return dst
-}
-
-// appendFloat writes a float as JSON; what JSON cannot hold becomes text, as in OTLP JSON.
-func appendFloat(dst []byte, f float64) []byte {
-	switch {
-	case math.IsNaN(f):
-		return append(dst, `"NaN"`...)
-	case math.IsInf(f, 1):
-		return append(dst, `"Infinity"`...)
-	case math.IsInf(f, -1):
-		return append(dst, `"-Infinity"`...)
-	}
-	return strconv.AppendFloat(dst, f, 'g', -1, 64)
-}
-
-// appendQuoted writes UTF-8 text as a JSON string.
-func appendQuoted(dst, s []byte) []byte {
-	const hex = "0123456789abcdef"
-	dst = append(dst, '"')
-	for _, c := range s {
-		switch {
-		case c == '"' || c == '\\':
-			dst = append(dst, '\\', c)
-		case c < 0x20:
-			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-		case c < utf8.RuneSelf:
-			dst = append(dst, c)
-		default:
-			dst = append(dst, c)
-		}
-	}
-	return append(dst, '"')
 }

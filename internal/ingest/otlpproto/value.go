@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/cbtrace/cbtrace/internal/ingest/jsonscan"
 	"github.com/cbtrace/cbtrace/internal/model"
 )
 
@@ -123,11 +124,11 @@ func (d *Decoder) attribute(p []byte) error {
 			}
 		}
 	}
-	return d.value(k, key, val)
+	return d.value(k, val)
 }
 
 // value adds the value of any type to a span.
-func (d *Decoder) value(k model.AttrKey, key, val []byte) error {
+func (d *Decoder) value(k model.AttrKey, val []byte) error {
 	v, err := readValue(val)
 	if err != nil {
 		return err
@@ -154,9 +155,12 @@ func (d *Decoder) value(k model.AttrKey, key, val []byte) error {
 		d.b.AddFloat(k, math.Float64frombits(v.n))
 	case valueBool:
 		d.b.AddBool(k, v.n != 0)
+	case valueBytes:
+		d.scratch = base64.StdEncoding.AppendEncode(d.scratch[:0], v.data)
+		d.b.AddText(k, d.scratch)
 	default:
-		d.scratch = appendText(d.scratch[:0], v, d.b.ShowSensitive || model.IsSecret(string(key)))
-		d.b.AddText(k, d.scratch) // which redacts a secret key's value (R3.6)
+		d.scratch = appendJSON(d.scratch[:0], v)
+		d.b.AddJSON(k, d.scratch)
 	}
 	return nil
 }
@@ -198,34 +202,26 @@ func checkNesting(v value, depth int) error {
 	return nil
 }
 
-// appendText appends a value that is not a scalar as text: bytes as base64, arrays and lists as compact JSON.
-// checkNesting has passed, so nothing in it is broken. show keeps the values of secret keys in lists (R3.6).
-func appendText(dst []byte, v value, show bool) []byte {
-	if v.num == valueBytes {
-		return base64.StdEncoding.AppendEncode(dst, v.data)
-	}
-	return appendJSON(dst, v, show)
-}
-
-func appendJSON(dst []byte, v value, show bool) []byte {
+// appendJSON appends a value as compact JSON: bytes as base64, as in OTLP JSON. checkNesting has passed, so nothing in it is broken.
+func appendJSON(dst []byte, v value) []byte {
 	switch v.num {
 	case valueString:
-		return appendQuoted(dst, v.data)
+		return jsonscan.AppendQuote(dst, v.data)
 	case valueBool:
 		return strconv.AppendBool(dst, v.n != 0)
 	case valueInt:
 		return strconv.AppendInt(dst, int64(v.n), 10)
 	case valueDouble:
-		return appendFloat(dst, math.Float64frombits(v.n))
+		return jsonscan.AppendFloat(dst, math.Float64frombits(v.n))
 	case valueBytes:
 		return append(base64.StdEncoding.AppendEncode(append(dst, '"'), v.data), '"')
 	case valueArray, valueKVList:
-		return appendItems(dst, v, show)
+		return appendItems(dst, v)
 	}
 	return append(dst, "null"...)
 }
 
-func appendItems(dst []byte, v value, show bool) []byte {
+func appendItems(dst []byte, v value) []byte {
 	brackets := "[]"
 	if v.num == valueKVList {
 		brackets = "{}"
@@ -247,64 +243,14 @@ func appendItems(dst []byte, v value, show bool) []byte {
 		item := v.data[f.lo:f.hi]
 		if v.num == valueArray {
 			inner, _ := readValue(item)
-			dst = appendJSON(dst, inner, show)
+			dst = appendJSON(dst, inner)
 			continue
 		}
 		key, item, _ := keyValue(item)
 		inner, _ := readValue(item)
-		dst = append(appendQuoted(dst, key), ':')
-		if !show && model.IsSecret(string(key)) {
-			dst = appendQuoted(dst, []byte(model.Redacted(size(inner))))
-		} else {
-			dst = appendJSON(dst, inner, show)
-		}
+		dst = appendJSON(append(jsonscan.AppendQuote(dst, key), ':'), inner)
 	}
 	return append(dst, brackets[1])
-}
-
-// size is the length in bytes of a value's text, for what stands in its place when it is secret.
-func size(v value) int {
-	if v.num == valueString {
-		return len(v.data)
-	}
-	return len(appendText(nil, v, true))
-}
-
-// appendFloat writes a float as JSON; what JSON cannot hold becomes text, as in OTLP JSON.
-func appendFloat(dst []byte, f float64) []byte {
-	switch {
-	case math.IsNaN(f):
-		return append(dst, `"NaN"`...)
-	case math.IsInf(f, 1):
-		return append(dst, `"Infinity"`...)
-	case math.IsInf(f, -1):
-		return append(dst, `"-Infinity"`...)
-	}
-	return strconv.AppendFloat(dst, f, 'g', -1, 64)
-}
-
-// appendQuoted writes text as a JSON string; bytes that are not UTF-8 become U+FFFD.
-func appendQuoted(dst, s []byte) []byte {
-	const hex = "0123456789abcdef"
-	dst = append(dst, '"')
-	for i := 0; i < len(s); {
-		c := s[i]
-		switch {
-		case c == '"' || c == '\\':
-			dst = append(dst, '\\', c)
-		case c < 0x20:
-			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-		case c < utf8.RuneSelf:
-			dst = append(dst, c)
-		default:
-			r, n := utf8.DecodeRune(s[i:])
-			dst = utf8.AppendRune(dst, r)
-			i += n
-			continue
-		}
-		i++
-	}
-	return append(dst, '"')
 }
 
 // valid is text as UTF-8: bytes that are not become U+FFFD.

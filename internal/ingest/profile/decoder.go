@@ -183,7 +183,7 @@ func (d *Decoder) broken(start int, line int64) {
 // seek goes on at a position; start lies on a known line.
 func (d *Decoder) seek(to, start int, line int64) {
 	d.s.Seek(to)
-	d.s.SetLine(line + newlines(d.blk.Data[start:to]))
+	d.s.SetLine(line + decode.Newlines(d.blk.Data[start:to]))
 }
 
 func (d *Decoder) skip(line int64, pos int, err error) {
@@ -202,8 +202,6 @@ func nextLine(data []byte, from int) int {
 	}
 	return len(data)
 }
-
-func newlines(b []byte) int64 { return int64(bytes.Count(b, []byte{'\n'})) }
 
 // emit makes the open record of the line that was read; line is its number in the block, from 0.
 func (d *Decoder) emit(line int64, pos int) {

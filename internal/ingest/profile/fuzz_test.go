@@ -60,11 +60,11 @@ func FuzzProfileLines(f *testing.F) {
 				}
 				last = r.Pos
 			}
-			if n <= 0 || n > len(rest) || passed != newlines(rest[:n]) {
+			if n <= 0 || n > len(rest) || passed != decode.Newlines(rest[:n]) {
 				t.Fatalf("%d bytes of %d", n, len(rest))
 			}
 			seen += int64(len(b.Records))
-			line += newlines(rest[:n])
+			line += decode.Newlines(rest[:n])
 			rest = rest[n:]
 		}
 		if rep.Records != seen || rep.Skipped != rep.ErrorCount {

@@ -67,7 +67,7 @@ func (d *HashDecoder) skip(line int64, pos int, err error) {
 
 func (d *HashDecoder) seek(to, start int, line int64) {
 	d.s.Seek(to)
-	d.s.SetLine(line + newlines(d.blk.Data[start:to]))
+	d.s.SetLine(line + decode.Newlines(d.blk.Data[start:to]))
 }
 
 var errNoHashes = errors.New("want a request_id and chunk_hashes")

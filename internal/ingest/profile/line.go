@@ -62,7 +62,8 @@ type reader struct {
 	attrs []model.AttrKey // by keyID: under which a value is kept, AttrNone when it is not
 	words decode.Words[model.AttrKey]
 
-	moments *[]moment // every instant and duration of the line, for a Head
+	moments *[]moment        // every instant and duration of the line, for a Head
+	nest    jsonscan.Scanner // of an object or array
 	text    []byte
 	buf     [3][]byte // copies of name, role and proc
 }
@@ -312,53 +313,15 @@ func (r *reader) takeNest(id keyID, attr model.AttrKey, raw []byte) {
 	if attr == model.AttrNone {
 		return
 	}
-	var s jsonscan.Scanner
-	s.Reset(raw)
-	r.text = appendCompact(r.text[:0], &s, r.batch.ShowSensitive || model.IsSecret(r.batch.Dict.KeyName(attr)))
-	if s.Err() == nil {
-		r.batch.AddText(attr, r.text) // which hides the value of a secret key as a whole (R3.6)
+	r.nest.Reset(raw)
+	r.text = r.nest.AppendCompact(r.text[:0])
+	if r.nest.Err() == nil {
+		r.batch.AddJSON(attr, r.text)
 	}
 }
 
 // empty reports whether a container holds nothing.
 func empty(raw []byte) bool { return len(bytes.TrimSpace(raw[1:len(raw)-1])) == 0 }
-
-// appendCompact appends the value at the scanner without white space; show keeps the values of secret keys in it (R3.6).
-func appendCompact(dst []byte, s *jsonscan.Scanner, show bool) []byte {
-	switch s.Kind() {
-	case jsonscan.Object:
-		dst = append(dst, '{')
-		s.Object()
-		for n := 0; ; n++ {
-			key, ok := s.Key()
-			if !ok {
-				return append(dst, '}')
-			}
-			if n > 0 {
-				dst = append(dst, ',')
-			}
-			hide := !show && model.IsSecret(string(key))
-			dst = append(strconv.AppendQuote(dst, string(key)), ':')
-			if from := len(dst); hide {
-				raw := s.Raw()
-				dst = strconv.AppendQuote(dst[:from], model.Redacted(len(bytes.Trim(raw, `"`))))
-			} else {
-				dst = appendCompact(dst, s, show)
-			}
-		}
-	case jsonscan.Array:
-		dst = append(dst, '[')
-		s.Array()
-		for n := 0; s.Elem(); n++ {
-			if n > 0 {
-				dst = append(dst, ',')
-			}
-			dst = appendCompact(dst, s, show)
-		}
-		return append(dst, ']')
-	}
-	return append(dst, s.Raw()...)
-}
 
 // object reads the members of the object that the scanner is in.
 func (r *reader) object(s *jsonscan.Scanner) {

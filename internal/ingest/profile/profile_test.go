@@ -64,7 +64,7 @@ func (c setup) read(t testing.TB, text string) reading {
 				for i := range b.Records {
 					r.records = append(r.records, shown(b, &b.Records[i]))
 				}
-				if passed != newlines(block[:done]) {
+				if passed != decode.Newlines(block[:done]) {
 					t.Errorf("%d lines in %q", passed, block[:done])
 				}
 				line += passed
