@@ -187,7 +187,7 @@ func (b *Batch) AddText(k AttrKey, v []byte) {
 		return
 	}
 	if k >= NumAttrs {
-		if b.hides(k) {
+		if b.hides(k) && !isRedacted(v) { // where it was before, as in a shard, its size stays
 			b.addRedacted(k, len(v))
 			return
 		}
@@ -221,7 +221,11 @@ func (b *Batch) AddText(k AttrKey, v []byte) {
 			return
 		}
 	}
-	b.addValue(k, Typed(k, Value{Kind: StrValue, Str: string(v)}))
+	if typed := Typed(k, Value{Kind: StrValue, Str: string(v)}); typed.Kind != StrValue {
+		b.addValue(k, typed)
+		return
+	}
+	b.addShown(k, v) // what is no number under the key of one
 }
 
 // parseInt reads a decimal integer of up to 18 digits.

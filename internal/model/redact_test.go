@@ -161,3 +161,23 @@ func TestRedactedOnce(t *testing.T) {
 		}
 	}
 }
+
+// R3.6: whatever type the table has for a key, JSON in its text shows no secret; an attribute that was redacted keeps the size that was said.
+func TestRedactedAttributes(t *testing.T) {
+	for _, c := range []struct{ key, text, want string }{
+		{"hit_tokens", `{"token_ids":[1,2,3]}`, `{"token_ids":"<redacted 7 bytes>"}`},    // a number
+		{"success", `{"authorization":"abc"}`, `{"authorization":"<redacted 3 bytes>"}`}, // a truth
+		{"model", `{"authorization":"abc"}`, `{"authorization":"<redacted 3 bytes>"}`},
+		{"hit_tokens", "many", "many"},
+		{"authorization", "<redacted 6 bytes>", "<redacted 6 bytes>"},
+		{"authorization", "<redacted six bytes>", "<redacted 20 bytes>"},
+	} {
+		b := NewBatch(NewDict(), true)
+		b.Begin()
+		b.AddText(b.Wants([]byte(c.key)), []byte(c.text))
+		b.End()
+		if got := string(b.TextOf(&b.Attrs[0])); got != c.want {
+			t.Errorf("%s %s is %s, want %s", c.key, c.text, got, c.want)
+		}
+	}
+}
