@@ -76,10 +76,22 @@ func (a *app) capture(ctx context.Context, f *captureFlags, args []string, v vie
 		c, err = analyze.Open(ctx, reader(set, read), opt)
 		return err
 	}
-	if f.surveyOut == "" {
-		err = work(nil)
-	} else {
+	switch {
+	case f.surveyOut != "":
 		err = a.print(f.surveyOut, work)
+	default:
+		err = work(nil)
+	}
+	if err == nil && opt.Sampled {
+		var doubt bool
+		if doubt, err = c.Doubtful(ctx, v.id); doubt && err == nil {
+			a.note("the sample does not tell enough of the clocks or processes of %s: reading everything", v.id)
+			err = c.Close()
+			read.Pick, opt.Sampled = nil, false
+			if err == nil {
+				err = work(nil)
+			}
+		}
 	}
 	if err != nil {
 		if c != nil {

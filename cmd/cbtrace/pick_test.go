@@ -5,6 +5,7 @@ import (
 	"context"
 	be "encoding/binary"
 	"encoding/json"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
@@ -201,4 +203,68 @@ func protobufOf(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	return out
+}
+
+// R5.7: a server that lived between two instants of the sample. What was written beside a request tells that it went on after it; whether its last request
+// ended with it only the whole capture can tell, so all of it is read.
+func TestShortLivesInTheSample(t *testing.T) {
+	if testing.Short() {
+		t.Skip("70 MB")
+	}
+	const first, second = int64(1_764_432_000_000_000_000), int64(time.Second)
+	var b bytes.Buffer
+	n := 0
+	serve := func(server, id string, start, length int64) {
+		n++
+		span := func(k int, name string, from, to int64) string {
+			return fmt.Sprintf(`{"traceId":"%032x","spanId":"%016x","name":"%s","startTimeUnixNano":"%d","endTimeUnixNano":"%d","attributes":[{"key":"session_id","value":{"stringValue":"%s"}}]}`,
+				1<<40+n, 1<<40+4*n+k, name, start+from, start+to, id)
+		}
+		fmt.Fprintf(&b, `{"resourceSpans":[{"resource":{"attributes":[{"key":"service.instance.id","value":{"stringValue":"%s"}}]},"scopeSpans":[{"scope":{"name":"lmcache_mp.blend"},"spans":[%s,%s]}]}]}`+"\n",
+			server, span(0, "cb.request", 0, length), span(1, "cb.retrieve", second/1000, 9*second/1000))
+	}
+	var some bytes.Buffer
+	requests(&some, 54_000) // one in 50 ms
+	at := first
+	for line := range bytes.Lines(some.Bytes()) {
+		b.Write(line)
+		if at += second / 20; at%second == 0 {
+			serve("lmc-new", fmt.Sprintf("new-%06d", n), at, second/25)
+		}
+		if since := at - first - 1075*second; since >= 0 && since < 100*second && since%(5*second) == 0 {
+			length := second / 25
+			if k := since / (5 * second); k == 3 || k == 19 { // the last one of 20 too
+				length = 61 * second
+			}
+			serve("lmc-old", fmt.Sprintf("old-%02d", since/(5*second)), at, length)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "day.jsonl")
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		id, note string
+		window   int64
+	}{
+		{"old-03", "clocks from a sample of ", 61 * second},
+		{"old-19", "the sample does not tell enough of the clocks or processes of old-19: reading everything", 9 * second / 1000}, // ended with its server (R4.30)
+	} {
+		cmd, sampled, notes, _ := command(t, "inspect", c.id, "--format", "json", path)
+		if err := cmd.Run(); err != nil || !strings.Contains(notes.String(), c.note) || c.id == "old-03" && strings.Contains(notes.String(), "everything\n") {
+			t.Errorf("%s: %v\n%s", c.id, err, notes)
+		}
+		cmd, whole, _, _ := command(t, "inspect", c.id, "--survey", "full", "--format", "json", path)
+		if err := cmd.Run(); err != nil || !bytes.Equal(sampled.Bytes(), whole.Bytes()) {
+			t.Errorf("%s: %v\n%s\nof the whole\n%s", c.id, err, sampled, whole)
+		}
+		var d struct {
+			Window struct {
+				Duration int64 `json:"duration_ns"`
+			}
+		}
+		if err := json.Unmarshal(sampled.Bytes(), &d); err != nil || d.Window.Duration != c.window {
+			t.Errorf("%s: %v, %d ns", c.id, err, d.Window.Duration)
+		}
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/cbtrace/cbtrace/internal/model"
 )
@@ -114,6 +115,25 @@ func (c *Capture) Find(ctx context.Context, query string) (found []Found, near [
 	found = slices.DeleteFunc(all.found, func(f Found) bool { return f.Match != best })
 	slices.SortFunc(found, func(a, b Found) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.ID, b.ID)) })
 	return found, nil, nil
+}
+
+// Sampled reports whether what was read is some requests and a sample of the others (R5.7).
+func (c *Capture) Sampled() bool { return c.opt.Sampled }
+
+// Doubtful reports whether the sample is too little for the requests that fit a query: reading everything may tell of their clocks, or of the end of a
+// process, what it does not (R5.7).
+func (c *Capture) Doubtful(ctx context.Context, query string) (bool, error) {
+	q := NewQuery(query)
+	var doubt atomic.Bool
+	err := c.rowsOf(ctx, nil, func(int) (func(*model.Request) bool, func(*analyzer, *model.Row) error) {
+		return func(r *model.Request) bool { return q.match(r) != NoMatch }, func(a *analyzer, _ *model.Row) error {
+			if a.checker.Doubts(a.req) {
+				doubt.Store(true)
+			}
+			return nil
+		}
+	})
+	return doubt.Load(), err
 }
 
 // finds is what one worker found.

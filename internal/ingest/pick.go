@@ -86,15 +86,16 @@ type picker struct {
 	hitSize  int64
 	records  []seen     // of hits, not related so far
 	told     model.Time // start of the last one that told something new
+	reach    reach      // of the records that are related
 	worker   *worker
 	searched atomic.Int64
 }
 
 // seen is what a record says of its request.
 type seen struct {
-	trace model.TraceID
-	ids   []string
-	start model.Time
+	trace      model.TraceID
+	ids        []string
+	start, end model.Time
 }
 
 func (p *picker) close() {
@@ -326,7 +327,7 @@ type pickSink picker
 func (p *pickSink) Add(b *model.Batch) error {
 	for i := range b.Records {
 		r := &b.Records[i]
-		p.records = append(p.records, seen{r.Trace, namedBy(nil, b, r), r.Start})
+		p.records = append(p.records, seen{r.Trace, namedBy(nil, b, r), r.Start, r.End})
 	}
 	return nil
 }
@@ -342,6 +343,7 @@ func (p *picker) relate(from int) error {
 				kept = append(kept, s)
 				continue
 			}
+			p.reach.add(s.start, s.end)
 			if !s.trace.IsZero() && !p.traces[s.trace] {
 				p.traces[s.trace], news, p.told = true, true, s.start
 				if err := p.addTrace(s.trace); err != nil {
@@ -370,7 +372,7 @@ func (p *picker) choose() error {
 	runs := make([][]piece, len(p.files))
 	if p.sampled {
 		var err error
-		if runs, err = spread(p.files); err != nil {
+		if runs, err = spread(p.files, p.reach); err != nil {
 			return err
 		}
 	}

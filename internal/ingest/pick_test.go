@@ -198,7 +198,7 @@ func TestSpread(t *testing.T) {
 	for i := range chunks {
 		k.chunks = append(k.chunks, chunk{off: int64(i) * chunkSize, end: int64(i+1) * chunkSize, first: model.Time(1e18 + i*1e9)})
 	}
-	runs, err := spread([]*seekable{k})
+	runs, err := spread([]*seekable{k}, reach{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,6 +211,63 @@ func TestSpread(t *testing.T) {
 	}
 	if n := len(runs[0]); n != sampleSlices || runs[0][0].off != 0 || last != k.size || sum > sampleBytes || sum < sampleBytes/3 || far > 27*chunkSize {
 		t.Errorf("%d runs of %d bytes, from %d to %d, gaps up to %d", n, sum, runs[0][0].off, last, far)
+	}
+}
+
+// With it goes what was written beside the request, in all files of its time.
+func TestSpreadBeside(t *testing.T) {
+	file := func(first model.Time, chunks int) *seekable {
+		f, err := os.Create(filepath.Join(t.TempDir(), "a"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { f.Close() })
+		k := &seekable{f: f, size: int64(chunks) * chunkSize, frame: be32}
+		if err := f.Truncate(k.size); err != nil {
+			t.Fatal(err)
+		}
+		for i := range chunks {
+			k.chunks = append(k.chunks, chunk{off: int64(i) * chunkSize, end: int64(i+1) * chunkSize, first: first + model.Time(i)*1e9})
+		}
+		return k
+	}
+	const start = model.Time(1e18)
+	day, next, later, before := file(start, 1000), file(start+530e9, 3), file(start+800e9, 100), file(start-2*farTime, 100)
+	files := []*seekable{day, next, later, before}
+	has := func(pieces []piece, chunk int64) bool {
+		return slices.ContainsFunc(pieces, func(p piece) bool { return p.off <= chunk*chunkSize && p.end >= (chunk+1)*chunkSize })
+	}
+	// From the second of chunk 500 to that of 506: with 15 before and behind. The next file begins 24 s after it.
+	runs, err := spread(files, reach{start + 500e9, start + 506e9 + 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		file  int
+		chunk int64
+		want  bool
+	}{{0, 485, true}, {0, 500, true}, {0, 506, true}, {0, 521, true}, {1, 0, true}, {1, 2, true}} {
+		if got := has(runs[c.file], c.chunk); got != c.want {
+			t.Errorf("file %d, chunk %d: %v", c.file, c.chunk, got)
+		}
+	}
+	even, err := spread(files, reach{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(runs[2], even[2]) || !reflect.DeepEqual(runs[3], even[3]) || has(even[0], 500) {
+		t.Errorf("%v, %v of files of other times; %v", runs[2], runs[3], even[0])
+	}
+	size := func(runs [][]piece) (n int64) {
+		for _, pieces := range runs {
+			for _, p := range pieces {
+				n += p.end - p.off
+			}
+		}
+		return n
+	}
+	if more := size(runs) - size(even); more <= 0 || more > besideBytes || size(runs) > mostSampled {
+		t.Errorf("%d bytes, %d of them beside", size(runs), more)
 	}
 }
 

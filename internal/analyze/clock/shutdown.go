@@ -172,11 +172,11 @@ type stops struct {
 
 // ended reports whether a span of a server was ended by a shutdown; see Table.Shutdown.
 func (t *stops) ended(proc model.ProcID, stage model.StrID, end model.Time, dur time.Duration, request uint64, retrieved bool) bool {
-	if int(proc) >= len(t.procs) || t.procs[proc] == nil {
+	if !t.near(proc, end) {
 		return false
 	}
 	st := t.procs[proc]
-	return end >= st.last-stoppedWithin && t.unusual(st, stage, dur) && (retrieved || t.another(st, request))
+	return t.unusual(st, stage, dur) && (retrieved || t.another(st, request))
 }
 
 // unusual is (2) and (3) of R4.30.

@@ -11,6 +11,7 @@
 //	estimate.go  offset and drift of two clocks (R5.2–R5.4)
 //	finish.go    from a survey to its table
 //	checker.go   which pairs of a request disagree with a table
+//	doubt.go     whether a table of a sample is enough for a request
 //	table.go     routes between processes (R5.5), the clock section (R5.8)
 //	votes.go     which instance the process of profile lines is (R4.11)
 //	leak.go      traces that hold unrelated requests (R2.2)
