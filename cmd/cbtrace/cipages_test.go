@@ -17,7 +17,7 @@ func TestPagesForCI(t *testing.T) {
 	for _, page := range []struct {
 		path             string
 		blocks, commands int // of YAML, and of cbtrace, at least
-	}{{"README.md", 2, 4}, {"docs/ci.md", 0, 3}, {"docs/shards.md", 1, 5}} {
+	}{{"README.md", 2, 4}, {"docs/ci.md", 0, 3}, {"docs/shards.md", 1, 5}, {"docs/where.md", 0, 2}, {"docs/profile-map.md", 1, 2}} {
 		text := string(read(t, filepath.Join("..", "..", filepath.FromSlash(page.path))))
 		blocks := 0
 		for _, part := range strings.Split(text, "```yaml\n")[1:] {
