@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/cbtrace/cbtrace/internal/model"
 )
@@ -31,6 +30,8 @@ type Found struct {
 	TTFT         model.Opt
 	Verdict      model.Verdict
 	Match        Match
+
+	doubtful bool // the sample may be too little for it
 }
 
 // A Query is what inspect was asked for: an id, external id, trace id (16 or 32 hex digits) or a beginning of at least 6 characters.
@@ -82,6 +83,23 @@ const nearLimit = 5
 // Find lists the requests that fit a query: those of the best kind of match alone, in order of (start, id). Without any it names the ids that
 // are most like it.
 func (c *Capture) Find(ctx context.Context, query string) (found []Found, near []string, err error) {
+	if c.sought.query != query || !c.sought.done {
+		c.sought.query = query
+		c.sought.found, c.sought.near, err = c.find(ctx, query)
+		c.sought.done = err == nil
+	}
+	return slices.Clone(c.sought.found), slices.Clone(c.sought.near), err
+}
+
+// sought is what was found last: whoever opens a sample asks before whoever shows it.
+type sought struct {
+	query string
+	done  bool
+	found []Found
+	near  []string
+}
+
+func (c *Capture) find(ctx context.Context, query string) (found []Found, near []string, err error) {
 	q := NewQuery(query)
 	workers := make([]finds, c.opt.jobs())
 	err = c.rowsOf(ctx, nil, func(w int) (func(*model.Request) bool, func(*analyzer, *model.Row) error) {
@@ -91,7 +109,8 @@ func (c *Capture) Find(ctx context.Context, query string) (found []Found, near [
 			return q.match(r) != NoMatch
 		}
 		return wanted, func(a *analyzer, row *model.Row) error {
-			f.found = append(f.found, Found{ID: row.ID, External: row.External, Start: row.Start, Window: row.Window, TTFT: row.TTFT, Verdict: row.Verdict, Match: q.match(a.req)}.clone())
+			f.found = append(f.found, Found{ID: row.ID, External: row.External, Start: row.Start, Window: row.Window, TTFT: row.TTFT, Verdict: row.Verdict, Match: q.match(a.req),
+				doubtful: c.opt.Sampled && a.checker.Doubts(a.req)}.clone())
 			return nil
 		}
 	})
@@ -123,17 +142,8 @@ func (c *Capture) Sampled() bool { return c.opt.Sampled }
 // Doubtful reports whether the sample is too little for the requests that fit a query: reading everything may tell of their clocks, or of the end of a
 // process, what it does not (R5.7).
 func (c *Capture) Doubtful(ctx context.Context, query string) (bool, error) {
-	q := NewQuery(query)
-	var doubt atomic.Bool
-	err := c.rowsOf(ctx, nil, func(int) (func(*model.Request) bool, func(*analyzer, *model.Row) error) {
-		return func(r *model.Request) bool { return q.match(r) != NoMatch }, func(a *analyzer, _ *model.Row) error {
-			if a.checker.Doubts(a.req) {
-				doubt.Store(true)
-			}
-			return nil
-		}
-	})
-	return doubt.Load(), err
+	found, _, err := c.Find(ctx, query)
+	return slices.ContainsFunc(found, func(f Found) bool { return f.doubtful }), err
 }
 
 // finds is what one worker found.

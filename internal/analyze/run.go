@@ -75,7 +75,8 @@ type Capture struct {
 	surveyHash uint64                         // XXH64 of the table, where it is wanted
 	analysed   struct{ n, sum atomic.Uint64 } // requests, and the sum of the hashes of their ids, as clock.Requests
 	met        []atomic.Bool                  // clocks that are in a request together with another one
-	hashes     model.Smallest                 // of the ids of all requests, where there was a survey: more than a request table holds
+	sought     sought
+	hashes     model.Smallest // of the ids of all requests, where there was a survey: more than a request table holds
 }
 
 // Open reads an input, finds the request of every record and surveys all requests. A given survey table takes the place of the survey.

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
@@ -30,12 +31,46 @@ func (p *picker) ask(text string) error {
 		var raw [8]byte
 		binary.BigEndian.PutUint64(raw[:], *p.half)
 		p.add(pattern{[]byte(strings.ToLower(text)), true, false}, pattern{[]byte(strings.ToUpper(text)), true, false}, pattern{raw[:], false, true})
-		p.add(pattern{[]byte(base64.StdEncoding.EncodeToString(raw[1:7])), true, false}) // its bytes 9 to 14 of 16 begin a group of three
+		p.addBase64(raw[1:7], 8) // its bytes 9 to 14 of 16 begin a group of three
 	}
 	if p.whole != nil {
 		return p.addTrace(*p.whole)
 	}
+	return p.addPrefix()
+}
+
+// addPrefix looks for trace ids that begin with what was asked for: as hex digits, which are looked for already, as base64 and as bytes, where it is long
+// enough for that.
+func (p *picker) addPrefix() error {
+	n := len(p.prefix)
+	if n == 0 {
+		return nil
+	}
+	var raw [16]byte
+	if _, err := hex.Decode(raw[:], append(slices.Clone(p.prefix), '0')[:n+n%2]); err != nil {
+		return errPickAll
+	}
+	whole := n * 4 / 6 // characters of base64 that it decides
+	if whole < minPattern || n/2 < minPattern && slices.ContainsFunc(p.files, func(k *seekable) bool { return k.frame != nil }) {
+		return errPickAll
+	}
+	p.add(pattern{bytes.ToUpper(p.prefix), true, false})
+	p.addBase64(raw[:], whole)
+	if n/2 >= minPattern {
+		p.add(pattern{slices.Clone(raw[:n/2]), false, true})
+	}
 	return nil
+}
+
+// addBase64 looks for the first n characters of bytes in base64, of either alphabet, with what JSON writers may make of / and +.
+func (p *picker) addBase64(raw []byte, n int) {
+	standard := base64.RawStdEncoding.EncodeToString(raw)[:n]
+	p.add(pattern{[]byte(standard), true, false}, pattern{[]byte(base64.RawURLEncoding.EncodeToString(raw)[:n]), true, false})
+	for _, plus := range []string{"+", `\u002B`, `\u002b`} {
+		for _, slash := range []string{"/", `\/`} {
+			p.add(pattern{[]byte(strings.NewReplacer("+", plus, "/", slash).Replace(standard)), true, false})
+		}
+	}
 }
 
 // addID looks for an id, and for what is left of it where it is the child of another, between quotes or behind its length: an external id.
@@ -56,10 +91,10 @@ func (p *picker) addID(id string) error {
 // stringTag begins the text of an OTLP attribute in protobuf.
 const stringTag = 1<<3 | 2
 
-// plainText reports whether JSON writes a text as it is, whoever writes it.
+// plainText reports whether JSON writes a text as it is, whoever writes it: many escape more than they must, for HTML.
 func plainText(s string) bool {
 	for i := 0; i < len(s); i++ {
-		if c := s[i]; c < ' ' || c > '~' || strings.IndexByte(`"\/<>&'`, c) >= 0 {
+		if c := s[i]; c < ' ' || c > '~' || strings.IndexByte("\"\\/<>&'+=`", c) >= 0 {
 			return false
 		}
 	}
@@ -87,12 +122,7 @@ func (p *picker) addTrace(t model.TraceID) error {
 	for _, form := range forms {
 		p.add(pattern{[]byte(form), true, false}, pattern{[]byte(strings.ToUpper(form)), true, false})
 	}
-	standard := base64.RawStdEncoding.EncodeToString(raw[:])[:21] // 126 of its 128 bits: padding or not
-	url := base64.RawURLEncoding.EncodeToString(raw[:])[:21]
-	p.add(pattern{[]byte(standard), true, false})
-	if url != standard {
-		p.add(pattern{[]byte(url), true, false}, pattern{[]byte(strings.ReplaceAll(standard, "/", `\/`)), true, false})
-	}
+	p.addBase64(raw[:], 21) // 126 of its 128 bits: padding or not
 	return nil
 }
 

@@ -96,6 +96,7 @@ type seen struct {
 	trace      model.TraceID
 	ids        []string
 	start, end model.Time
+	begins     bool // its trace begins with what was asked for
 }
 
 func (p *picker) close() {
@@ -327,7 +328,7 @@ type pickSink picker
 func (p *pickSink) Add(b *model.Batch) error {
 	for i := range b.Records {
 		r := &b.Records[i]
-		p.records = append(p.records, seen{r.Trace, namedBy(nil, b, r), r.Start, r.End})
+		p.records = append(p.records, seen{r.Trace, namedBy(nil, b, r), r.Start, r.End, p.beginsTrace(b.Dict, r.Trace)})
 	}
 	return nil
 }
@@ -339,7 +340,7 @@ func (p *picker) relate(from int) error {
 	for {
 		kept, news := p.records[:from], false
 		for _, s := range p.records[from:] {
-			if !p.fits(s.trace, s.ids) {
+			if !s.begins && !p.fits(s.trace, s.ids) {
 				kept = append(kept, s)
 				continue
 			}

@@ -89,7 +89,7 @@ func TestPickLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := []string{"child@1501", "first@1", "last@2000", "llm_request@1500", "long@230", "named@1000"}
-	for _, id := range []string{"chatcmpl-77-0011aabb", "chatcmpl-77", "chatcmpl-77-0", want, want[16:], "chatcmpl-77#2"} {
+	for _, id := range []string{"chatcmpl-77-0011aabb", "chatcmpl-77", "chatcmpl-77-0", want, want[16:], want[:9], want[:31], "chatcmpl-77#2"} {
 		names, pick := readPicked(t, set, id, false)
 		if pick == nil || !slices.Equal(names, all) {
 			t.Errorf("%s: %v, want %v; %v", id, names, all, pick)
@@ -98,7 +98,7 @@ func TestPickLines(t *testing.T) {
 	if names, pick := readPicked(t, set, "nothing-has-it", false); pick == nil || len(names) > 0 {
 		t.Errorf("nothing has it: %v", names)
 	}
-	for _, id := range []string{"chat", `chatcmpl-7"7`, "chatcmpl"} { // too short, written in many ways, in every line
+	for _, id := range []string{"chat", `chatcmpl-7"7`, "chatcmpl-7+7=", want[:7], "chatcmpl"} { // too short, written in many ways, no bytes to search for, in every line
 		if _, pick := readPicked(t, set, id, false); pick != nil && id != "chatcmpl" {
 			t.Errorf("%s: %v", id, pick)
 		}
@@ -237,7 +237,7 @@ func TestSpreadBeside(t *testing.T) {
 	has := func(pieces []piece, chunk int64) bool {
 		return slices.ContainsFunc(pieces, func(p piece) bool { return p.off <= chunk*chunkSize && p.end >= (chunk+1)*chunkSize })
 	}
-	// From the second of chunk 500 to that of 506: with 15 before and behind. The next file begins 24 s after it.
+	// From the second of chunk 500 to that of 506: with 7 before and behind. The next file begins 24 s after it.
 	runs, err := spread(files, reach{start + 500e9, start + 506e9 + 1})
 	if err != nil {
 		t.Fatal(err)
@@ -246,7 +246,7 @@ func TestSpreadBeside(t *testing.T) {
 		file  int
 		chunk int64
 		want  bool
-	}{{0, 485, true}, {0, 500, true}, {0, 506, true}, {0, 521, true}, {1, 0, true}, {1, 2, true}} {
+	}{{0, 493, true}, {0, 500, true}, {0, 506, true}, {0, 513, true}, {1, 0, true}, {1, 2, true}} {
 		if got := has(runs[c.file], c.chunk); got != c.want {
 			t.Errorf("file %d, chunk %d: %v", c.file, c.chunk, got)
 		}

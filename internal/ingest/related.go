@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/hex"
 	"slices"
@@ -15,6 +16,7 @@ type related struct {
 	text       string
 	whole      *model.TraceID // the text as a trace id of 32 digits
 	half       *uint64        // of 16
+	prefix     []byte         // as the beginning of one, digits in lower case; nil where it is none
 	ids, forms map[string]bool
 	traces     map[model.TraceID]bool
 }
@@ -33,7 +35,29 @@ func newRelated(text string) related {
 			r.half = &n
 		}
 	}
+	if n := len(text); n >= fewestDigits && n < 32 && strings.Trim(text, "0123456789abcdef") == "" {
+		r.prefix = []byte(text)
+	}
 	return r
+}
+
+// fewestDigits is the shortest beginning of a trace id that finds a request whose id it is (R3.1).
+const fewestDigits = 6
+
+// beginsTrace reports whether the text may be the beginning of a trace id: the id of a request that has no other (R4.4).
+func (r *related) beginsTrace(d *model.Dict, t model.TraceID) bool {
+	if _, opaque := t.Opaque(); opaque {
+		return strings.HasPrefix(d.TraceIDText(t), r.text)
+	}
+	if len(r.prefix) == 0 || t.IsZero() {
+		return false
+	}
+	var raw [16]byte
+	var digits [32]byte
+	binary.BigEndian.PutUint64(raw[:], t.Hi)
+	binary.BigEndian.PutUint64(raw[8:], t.Lo)
+	hex.Encode(digits[:], raw[:])
+	return bytes.HasPrefix(digits[:], r.prefix)
 }
 
 // namedBy appends the texts of a record that name a request (R4.1, R2.6).

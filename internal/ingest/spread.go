@@ -7,8 +7,8 @@ const (
 	sampleSlices = 16
 	sampleBytes  = 24 << 20
 	mostSampled  = 64 << 20 // R5.7
-	besideBytes  = 16 << 20 // of what was written just before and after the requests
-	besideChunks = 16       // of a file, on either side
+	besideBytes  = 8 << 20  // of what was written just before and after the requests
+	besideChunks = 8        // of a file, on either side
 )
 
 // A reach is the time from the first start to the last end of records, both 0 for none.
