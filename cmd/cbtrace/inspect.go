@@ -171,12 +171,18 @@ func notFound(c *analyze.Capture, id string, near []string) error {
 	if len(id) < analyze.MinPrefix {
 		text += fmt.Sprintf(": a beginning takes at least %d characters", analyze.MinPrefix)
 	}
+	nearest := "nearest"
+	if c.Sampled() {
+		nearest += " of a sample (--survey full looks at all ids)"
+	}
 	if len(near) > 0 {
 		quoted := make([]string, len(near))
 		for i, n := range near {
 			quoted[i] = render.Escape(n)
 		}
-		text += "; nearest:\n" + strings.Join(quoted, "\n")
+		text += "; " + nearest + ":\n" + strings.Join(quoted, "\n")
+	} else if c.Sampled() {
+		text += "; no id of a sample is like it (--survey full looks at all)"
 	}
 	return errors.New(text)
 }

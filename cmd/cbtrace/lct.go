@@ -91,7 +91,7 @@ func (a *app) recordings(all []*model.Recording, strict, keepGoing bool) (good [
 			}
 		case in.Named && !keepGoing:
 			unusable = append(unusable, fmt.Errorf("%s: %s", in.File, in.Unusable))
-		case in.Named || in.Format != "":
+		case !in.Foreign():
 			bad++
 			a.note("%s: %s", in.File, in.Unusable)
 		default:

@@ -174,7 +174,7 @@ func (a *app) judge(c *analyze.Capture, f *captureFlags) error {
 			if foreign++; foreign <= foreignShown || in.Named {
 				a.note("%s: %s", in.File, in.Unusable)
 			}
-			if in.Named || in.Format != "" {
+			if !in.Foreign() {
 				bad++
 			}
 			continue

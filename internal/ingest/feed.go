@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"sync"
 	"sync/atomic"
 
@@ -188,9 +187,9 @@ func (f *file) open(r *reader) error {
 		f.pick = true
 		rep.Bytes = f.in.Size
 		f.feed.close()
-		in, err := os.Open(f.in.Path)
+		in, err := f.in.openFile()
 		if err != nil {
-			rep.Problem(0, nowhere, reason(err))
+			rep.Problem(0, nowhere, err)
 			return nil
 		}
 		src.closer = []func(){func() { in.Close() }}

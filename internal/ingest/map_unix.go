@@ -8,6 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// withoutWaiting opens a pipe that nobody writes to at once.
+const withoutWaiting = unix.O_NONBLOCK
+
 // mapFile maps a file for reading, which spares copying it; nil where that does not work.
 func mapFile(f *os.File, size int64) []byte {
 	if size <= 0 || int64(int(size)) != size {

@@ -84,9 +84,9 @@ func (s *Set) seekable(n int, keys *profile.Keys) (*seekable, error) {
 	default:
 		return nil, errNotSeekable
 	}
-	f, err := os.Open(in.Path)
+	f, err := in.openFile()
 	if err != nil {
-		return nil, reason(err)
+		return nil, err
 	}
 	k.f = f
 	if err = k.measure(); err == nil && k.size <= smallInput {

@@ -200,6 +200,7 @@ func (f *file) stats() model.InputStats {
 	st.Notes = all.Notes
 	if f.refused != nil {
 		st.Unusable = f.refused.Error()
+		_, st.Unopened = errors.AsType[*unopened](f.refused)
 		return st
 	}
 	if st.Spans > 0 || st.Records > 0 || f.format == nil || f.pick {

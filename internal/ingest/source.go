@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"sync/atomic"
 
@@ -64,17 +63,15 @@ func (s *Set) open(in *Input, n *int64, total *atomic.Int64) (*source, error) {
 	src := &source{plain: true, block: cmp.Or(s.block, blockSize), limit: s.limit}
 	var r io.Reader
 	switch {
-	case in.Err != nil:
-		return nil, in.Err
 	case in.Path == Stdin:
 		if s.stdin == nil {
 			return nil, errors.New("no standard input")
 		}
 		r = s.stdin
 	default:
-		f, err := os.Open(in.Path)
+		f, err := in.openFile()
 		if err != nil {
-			return nil, reason(err)
+			return nil, err
 		}
 		src.closer = append(src.closer, func() { f.Close() })
 		r = f

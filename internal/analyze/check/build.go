@@ -87,11 +87,11 @@ func (b *builder) input() {
 	for i := range b.Inputs {
 		in := &b.Inputs[i]
 		switch {
-		case in.Unusable != "" && (in.Named || in.Format != ""):
-			unusable = append(unusable, in.File+": "+in.Unusable)
+		case in.Foreign():
+			foreign = append(foreign, in.File+": "+in.Unusable)
 			continue
 		case in.Unusable != "":
-			foreign = append(foreign, in.File+": "+in.Unusable)
+			unusable = append(unusable, in.File+": "+in.Unusable)
 			continue
 		case in.Truncated:
 			cut = append(cut, in.File)
