@@ -46,7 +46,7 @@ bench-day: build
 	./bin/bench/run -cbtrace bin/cbtrace -tools bin/bench -requests=$(REQUESTS) -scales=$(SCALES) -rounds=$(ROUNDS) -slow=$(SLOW) -keep=$(KEEP)
 
 golden:
-	go test ./cmd/cbtrace ./internal/render -update
+	go test ./cmd/cbtrace ./internal/render ./internal/analyze/where -update
 
 cover:
 	go test -coverprofile cover.out -coverpkg ./... ./... && go tool cover -func cover.out | tail -1
