@@ -30,9 +30,9 @@ type app struct {
 }
 
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{stdin: stdin, stdout: &pipe{w: stdout}, stderr: &screen{w: stderr}, getenv: os.Getenv}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
+	a := &app{stdin: newStandardInput(ctx, stdin), stdout: &pipe{w: stdout}, stderr: &screen{w: stderr}, getenv: os.Getenv}
 	defer a.scratch.clear()
 	a.catchSignals(cancel)
 	root := newRoot(a)
