@@ -158,7 +158,7 @@ func (a *app) showRequests(out *outputFlags, pageOf func(*inspect.Document) *ren
 
 // notFound is the error of an id that no request has: with the ids that are nearest, or with what else was meant.
 func notFound(c *analyze.Capture, id string, near []string) error {
-	if c.Summary.Records == c.Summary.Unattributed+c.Summary.ProcessRecords {
+	if !c.Picked() && c.Summary.Records == c.Summary.Unattributed+c.Summary.ProcessRecords {
 		return noRequest(c)
 	}
 	text := fmt.Sprintf("no request %q", id)

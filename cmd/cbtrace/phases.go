@@ -86,8 +86,13 @@ func (a *app) capture(ctx context.Context, f *captureFlags, args []string, v vie
 		var doubt bool
 		if doubt, err = c.Doubtful(ctx, v.id); doubt && err == nil {
 			a.note("the sample does not tell enough of the clocks or processes of %s: reading everything", v.id)
+			a.leftovers(c)
 			err = c.Close()
-			read.Pick, opt.Sampled = nil, false
+			read.Pick, opt.Picked, opt.Sampled = nil, false, false
+			if p := read.Progress; p != nil { // it counts what is read from the beginning
+				p.Bytes.Store(0)
+				p.Spans.Store(0)
+			}
 			if err == nil {
 				err = work(nil)
 			}
@@ -108,7 +113,7 @@ func (a *app) pick(ctx context.Context, set *ingest.Set, read *ingest.Options, o
 	if read.Pick, err = set.Pick(ctx, id, sampled, *read); err != nil || read.Pick == nil {
 		return err
 	}
-	opt.Sampled = sampled
+	opt.Picked, opt.Sampled = true, sampled
 	text := fmt.Sprintf("searched %s for %s", render.Bytes(read.Pick.Searched), id)
 	if sampled {
 		text += fmt.Sprintf("; clocks from a sample of %s (--survey full reads everything)", render.Bytes(read.Pick.Sampled))
@@ -187,9 +192,7 @@ func (a *app) judge(c *analyze.Capture, f *captureFlags) error {
 	if foreign > foreignShown {
 		a.note("%s more that cannot be used", render.Plural(int64(foreign-foreignShown), "file"))
 	}
-	for _, l := range c.Leftovers() {
-		a.note("removed %s (%s), which an earlier run left behind", l.Dir, render.Bytes(l.Bytes))
-	}
+	a.leftovers(c)
 	if n, bytes, _ := c.Spilled(); n > 0 {
 		a.note("wrote %s (%s) to disk: --memory is less than the records take", render.Plural(int64(n), "partition"), render.Bytes(bytes))
 	}
@@ -204,10 +207,17 @@ func (a *app) judge(c *analyze.Capture, f *captureFlags) error {
 		return errors.Join(unusable...)
 	case f.strict && bad > 0:
 		return fmt.Errorf("--strict: something was bad in %s", render.Plural(int64(bad), "input"))
-	case records == 0:
+	case records == 0 && !c.Picked(): // no record holds the id
 		return missingf("nothing could be read from %s", render.Plural(int64(len(c.Inputs)), "file"))
 	}
 	return nil
+}
+
+// leftovers says what of dead runs was removed.
+func (a *app) leftovers(c *analyze.Capture) {
+	for _, l := range c.Leftovers() {
+		a.note("removed %s (%s), which an earlier run left behind", l.Dir, render.Bytes(l.Bytes))
+	}
 }
 
 // problems says what was wrong with an input.

@@ -24,17 +24,18 @@ func newStandardInput(ctx context.Context, r io.Reader) *standardInput {
 }
 
 func (s *standardInput) Read(p []byte) (int, error) {
-	if len(s.rest) == 0 && s.err == nil {
+	for len(p) > 0 && len(s.rest) == 0 {
+		if s.err != nil {
+			return 0, s.err
+		}
 		s.fill()
 	}
 	n := copy(p, s.rest)
-	if s.rest = s.rest[n:]; n > 0 || len(p) == 0 {
-		return n, nil
-	}
-	return 0, s.err
+	s.rest = s.rest[n:]
+	return n, nil
 }
 
-// fill reads until there is something, the end or an interrupt.
+// fill reads once, or until an interrupt.
 func (s *standardInput) fill() {
 	if s.buf == nil {
 		s.buf = make([]byte, stdinSize)

@@ -84,7 +84,7 @@ const nearLimit = 5
 // are most like it.
 func (c *Capture) Find(ctx context.Context, query string) (found []Found, near []string, err error) {
 	if c.sought.query != query || !c.sought.done {
-		c.sought.query = query
+		c.sought = sought{query: query}
 		c.sought.found, c.sought.near, err = c.find(ctx, query)
 		c.sought.done = err == nil
 	}
@@ -93,10 +93,11 @@ func (c *Capture) Find(ctx context.Context, query string) (found []Found, near [
 
 // sought is what was found last: whoever opens a sample asks before whoever shows it.
 type sought struct {
-	query string
-	done  bool
-	found []Found
-	near  []string
+	query    string
+	done     bool
+	found    []Found
+	near     []string
+	doubtful bool
 }
 
 func (c *Capture) find(ctx context.Context, query string) (found []Found, near []string, err error) {
@@ -130,20 +131,24 @@ func (c *Capture) find(ctx context.Context, query string) (found []Found, near [
 		}
 		return nil, near, nil
 	}
+	c.sought.doubtful = slices.ContainsFunc(all.found, func(f Found) bool { return f.doubtful }) // whatever they fit by: list shows them too
 	best := slices.MinFunc(all.found, func(a, b Found) int { return cmp.Compare(a.Match, b.Match) }).Match
 	found = slices.DeleteFunc(all.found, func(f Found) bool { return f.Match != best })
 	slices.SortFunc(found, func(a, b Found) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.ID, b.ID)) })
 	return found, nil, nil
 }
 
-// Sampled reports whether what was read is some requests and a sample of the others (R5.7).
+// Picked reports whether only what some requests need was read (R5.7).
+func (c *Capture) Picked() bool { return c.opt.Picked }
+
+// Sampled reports whether a sample of the others came with it.
 func (c *Capture) Sampled() bool { return c.opt.Sampled }
 
 // Doubtful reports whether the sample is too little for the requests that fit a query: reading everything may tell of their clocks, or of the end of a
 // process, what it does not (R5.7).
 func (c *Capture) Doubtful(ctx context.Context, query string) (bool, error) {
-	found, _, err := c.Find(ctx, query)
-	return slices.ContainsFunc(found, func(f Found) bool { return f.doubtful }), err
+	_, _, err := c.Find(ctx, query)
+	return c.sought.doubtful, err
 }
 
 // finds is what one worker found.

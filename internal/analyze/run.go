@@ -37,7 +37,8 @@ type Options struct {
 	Surveys   []io.Reader // tables to use instead of surveying (R2.2); what has a Name, as files have, is called by it in errors
 	SurveyOut io.Writer   // where the table goes
 	Saved     bool        // a report of it will be saved: it says which survey table it was made with (R2.6)
-	Sampled   bool        // what is read is some requests and a sample of the others (R5.7)
+	Picked    bool        // only what some requests need is read, and with Sampled a sample of the others (R5.7)
+	Sampled   bool
 }
 
 // A Filter selects requests (package where). Any number of goroutines may ask it.

@@ -252,7 +252,7 @@ func (f *file) piece(buf []byte) (t task, ok bool) {
 		data = bytes.TrimLeft(data, "\x00")
 		p.off -= int64(len(data))
 	}
-	return task{block: block{data: data, line: p.line, offset: p.off}, part: !p.sample, lean: p.sample}, true
+	return task{block: block{data: data, line: p.line, offset: p.off}, part: !p.sample && !p.shared, lean: p.sample}, true
 }
 
 // report says how the input ended. Where it was refused before its end, what was not read of it says nothing.

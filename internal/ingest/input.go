@@ -229,7 +229,6 @@ func relative(dir, name string) string {
 	return filepath.ToSlash(name)
 }
 
-// reason is why a file cannot be read, without its path.
 // openFile opens the file of an input. One that was a file when it was listed and is a pipe or a device by now is not waited for.
 func (in *Input) openFile() (*os.File, error) {
 	if in.Err != nil {
@@ -257,6 +256,7 @@ type unopened struct{ error }
 
 func (e *unopened) Unwrap() error { return e.error }
 
+// reason is why a file cannot be read, without its path.
 func reason(err error) error {
 	var in *fs.PathError
 	if errors.As(err, &in) {

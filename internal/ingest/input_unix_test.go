@@ -41,3 +41,23 @@ func TestFileThatBecameAPipe(t *testing.T) {
 		t.Errorf("%+v", stats)
 	}
 }
+
+// R5.7: a pipe can be read once, so nothing of it is looked at to find out whether it can be searched: all is read.
+func TestPickWithAPipe(t *testing.T) {
+	dir := t.TempDir()
+	pipe := filepath.Join(dir, "pipe")
+	if err := unix.Mkfifo(pipe, 0o600); err != nil {
+		t.Skip(err)
+	}
+	plain := filepath.Join(dir, "a.jsonl")
+	if err := os.WriteFile(plain, []byte(lineOfSpan("a123456789abcdef0123456789abcdef", "cb.request", 1.7e18, "chatcmpl-1", "")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	set, err := Expand([]string{plain, pipe}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if pick, err := set.Pick(context.Background(), "chatcmpl-1", true, Options{PickFrom: 1}); pick != nil || err != nil { // nobody writes to the pipe
+		t.Errorf("%v, %v", pick, err)
+	}
+}

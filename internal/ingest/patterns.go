@@ -28,6 +28,9 @@ func (p *picker) ask(text string) error {
 		return err
 	}
 	if p.half != nil {
+		if text[0] == '0' { // such ids are written without it too
+			return errPickAll
+		}
 		var raw [8]byte
 		binary.BigEndian.PutUint64(raw[:], *p.half)
 		p.add(pattern{[]byte(strings.ToLower(text)), true, false}, pattern{[]byte(strings.ToUpper(text)), true, false}, pattern{raw[:], false, true})
@@ -46,6 +49,9 @@ func (p *picker) addPrefix() error {
 	if n == 0 {
 		return nil
 	}
+	if p.prefix[0] == '0' { // ids are written without the zeros before them too
+		return errPickAll
+	}
 	var raw [16]byte
 	if _, err := hex.Decode(raw[:], append(slices.Clone(p.prefix), '0')[:n+n%2]); err != nil {
 		return errPickAll
@@ -56,10 +62,18 @@ func (p *picker) addPrefix() error {
 	}
 	p.add(pattern{bytes.ToUpper(p.prefix), true, false})
 	p.addBase64(raw[:], whole)
+	p.addDigitsBase64(p.prefix)
 	if n/2 >= minPattern {
 		p.add(pattern{slices.Clone(raw[:n/2]), false, true})
 	}
 	return nil
+}
+
+// addDigitsBase64 looks for hex digits that were taken for bytes and written in base64 (decode.TraceID); that needs no + and no /.
+func (p *picker) addDigitsBase64(digits []byte) {
+	n := len(digits) * 8 / 6
+	p.add(pattern{[]byte(base64.RawStdEncoding.EncodeToString(digits)[:n]), true, false},
+		pattern{[]byte(base64.RawStdEncoding.EncodeToString(bytes.ToUpper(digits))[:n]), true, false})
 }
 
 // addBase64 looks for the first n characters of bytes in base64, of either alphabet, with what JSON writers may make of / and +.
@@ -123,6 +137,7 @@ func (p *picker) addTrace(t model.TraceID) error {
 		p.add(pattern{[]byte(form), true, false}, pattern{[]byte(strings.ToUpper(form)), true, false})
 	}
 	p.addBase64(raw[:], 21) // 126 of its 128 bits: padding or not
+	p.addDigitsBase64([]byte(digits))
 	return nil
 }
 

@@ -328,7 +328,11 @@ type pickSink picker
 func (p *pickSink) Add(b *model.Batch) error {
 	for i := range b.Records {
 		r := &b.Records[i]
-		p.records = append(p.records, seen{r.Trace, namedBy(nil, b, r), r.Start, r.End, p.beginsTrace(b.Dict, r.Trace)})
+		start, end := r.Start, r.End
+		if r.Flags&model.RecordUnanchored != 0 {
+			start, end = 0, 0
+		}
+		p.records = append(p.records, seen{r.Trace, namedBy(nil, b, r), start, end, p.beginsTrace(b.Dict, r.Trace)})
 	}
 	return nil
 }
@@ -373,7 +377,7 @@ func (p *picker) choose() error {
 	runs := make([][]piece, len(p.files))
 	if p.sampled {
 		var err error
-		if runs, err = spread(p.files, p.reach); err != nil {
+		if runs, err = spread(p.files, p.hits, p.reach); err != nil {
 			return err
 		}
 	}
@@ -381,6 +385,10 @@ func (p *picker) choose() error {
 	for n, k := range p.files {
 		k.count()
 		pieces := without(runs[n], p.hits[n])
+		for i := range p.hits[n] {
+			h := &p.hits[n][i]
+			h.shared = slices.ContainsFunc(runs[n], func(r piece) bool { return r.off < h.end && h.off < r.end })
+		}
 		for _, s := range pieces {
 			p.result.Sampled += s.end - s.off
 		}

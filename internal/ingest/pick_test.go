@@ -3,6 +3,7 @@ package ingest
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/binary"
 	"fmt"
 	"os"
@@ -59,7 +60,7 @@ func readPicked(t *testing.T, set *Set, id string, sampled bool) (names []string
 // Of a file of 2 MB only the lines of the request are read, wherever they stand, with their line numbers: those with its id, those of its trace, and
 // those of the trace of its external id.
 func TestPickLines(t *testing.T) {
-	const want, other = "0123456789abcdef0123456789abcdef", "fedcba98fedcba98fedcba98fedcba98"
+	const want, other = "1123456789abcdef1123456789abcdef", "fedcba98fedcba98fedcba98fedcba98"
 	var file strings.Builder
 	pad := strings.Repeat("x", 1000)
 	for n := 1; n <= 2000; n++ {
@@ -74,6 +75,8 @@ func TestPickLines(t *testing.T) {
 			file.WriteString(strings.Replace(lineOfSpan(other, "llm_request", at, "chatcmpl-77", pad), "request_id", "gen_ai.request.id", 1))
 		case 1501:
 			file.WriteString(lineOfSpan(other, "child", at, "", pad))
+		case 1600: // the digits as if they were the bytes
+			file.WriteString(lineOfSpan(base64.StdEncoding.EncodeToString([]byte(want)), "digits", at, "", pad))
 		case 2000:
 			file.WriteString(strings.TrimSuffix(lineOfSpan(want, "last", at, "", pad), "\n"))
 		default:
@@ -88,7 +91,7 @@ func TestPickLines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := []string{"child@1501", "first@1", "last@2000", "llm_request@1500", "long@230", "named@1000"}
+	all := []string{"child@1501", "digits@1600", "first@1", "last@2000", "llm_request@1500", "long@230", "named@1000"}
 	for _, id := range []string{"chatcmpl-77-0011aabb", "chatcmpl-77", "chatcmpl-77-0", want, want[16:], want[:9], want[:31], "chatcmpl-77#2"} {
 		names, pick := readPicked(t, set, id, false)
 		if pick == nil || !slices.Equal(names, all) {
@@ -98,7 +101,7 @@ func TestPickLines(t *testing.T) {
 	if names, pick := readPicked(t, set, "nothing-has-it", false); pick == nil || len(names) > 0 {
 		t.Errorf("nothing has it: %v", names)
 	}
-	for _, id := range []string{"chat", `chatcmpl-7"7`, "chatcmpl-7+7=", want[:7], "chatcmpl"} { // too short, written in many ways, no bytes to search for, in every line
+	for _, id := range []string{"chat", `chatcmpl-7"7`, "chatcmpl-7+7=", want[:7], "0123456789", "0123456789abcdef", "chatcmpl"} { // too short, written in many ways, no bytes to search for, zeros that may be left out, in every line
 		if _, pick := readPicked(t, set, id, false); pick != nil && id != "chatcmpl" {
 			t.Errorf("%s: %v", id, pick)
 		}
@@ -198,7 +201,7 @@ func TestSpread(t *testing.T) {
 	for i := range chunks {
 		k.chunks = append(k.chunks, chunk{off: int64(i) * chunkSize, end: int64(i+1) * chunkSize, first: model.Time(1e18 + i*1e9)})
 	}
-	runs, err := spread([]*seekable{k}, reach{})
+	runs, err := spread([]*seekable{k}, make([][]piece, 1), reach{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +241,7 @@ func TestSpreadBeside(t *testing.T) {
 		return slices.ContainsFunc(pieces, func(p piece) bool { return p.off <= chunk*chunkSize && p.end >= (chunk+1)*chunkSize })
 	}
 	// From the second of chunk 500 to that of 506: with 7 before and behind. The next file begins 24 s after it.
-	runs, err := spread(files, reach{start + 500e9, start + 506e9 + 1})
+	runs, err := spread(files, make([][]piece, 4), reach{start + 500e9, start + 506e9 + 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +254,7 @@ func TestSpreadBeside(t *testing.T) {
 			t.Errorf("file %d, chunk %d: %v", c.file, c.chunk, got)
 		}
 	}
-	even, err := spread(files, reach{})
+	even, err := spread(files, make([][]piece, 4), reach{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,6 +271,23 @@ func TestSpreadBeside(t *testing.T) {
 	}
 	if more := size(runs) - size(even); more <= 0 || more > besideBytes || size(runs) > mostSampled {
 		t.Errorf("%d bytes, %d of them beside", size(runs), more)
+	}
+
+	// Of 60 files of one minute each that of the request comes first, then those next to it.
+	files = files[:0]
+	for n := range 60 {
+		files = append(files, file(start+model.Time(n)*60e9, 60))
+	}
+	hits := make([][]piece, 60)
+	hits[38] = []piece{{off: 30 * chunkSize, end: 30*chunkSize + 10}}
+	if runs, err = spread(files, hits, reach{start + 38*60e9 + 30e9, start + 38*60e9 + 31e9}); err != nil || !has(runs[38], 25) || !has(runs[38], 36) {
+		t.Errorf("%v, %v of the file of the request", err, runs[38])
+	}
+	var r reach
+	r.add(12345e9, 12346e9) // a clock without an epoch
+	r.add(start, start+5)
+	if r != (reach{start, start + 5}) {
+		t.Errorf("%v", r)
 	}
 }
 

@@ -53,6 +53,7 @@ type piece struct {
 	off, end int64
 	line     int64 // of its first byte, from 1; 0 in messages
 	sample   bool  // of the sample: all of its records count, without the attributes that only a shown request needs
+	shared   bool  // a hit that lies in the sample: all of its records count
 }
 
 var errNotSeekable = errors.New("not seekable")
@@ -60,7 +61,7 @@ var errNotSeekable = errors.New("not seekable")
 // seekable opens an input so that its records can be reached one by one. errNotSeekable: they cannot.
 func (s *Set) seekable(n int, keys *profile.Keys) (*seekable, error) {
 	in := &s.Inputs[n]
-	if in.Err != nil || in.Path == Stdin {
+	if in.Err != nil || in.Size < 0 { // what is read of a pipe to find out what it holds is gone
 		return nil, errNotSeekable
 	}
 	var read int64

@@ -1,6 +1,11 @@
 package ingest
 
-import "github.com/cbtrace/cbtrace/internal/model"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/cbtrace/cbtrace/internal/model"
+)
 
 // Of the sample.
 const (
@@ -11,11 +16,14 @@ const (
 	besideChunks = 8        // of a file, on either side
 )
 
+// firstTime is in 2001, in ns; what is less is no instant of a span.
+const firstTime = model.Time(1e18)
+
 // A reach is the time from the first start to the last end of records, both 0 for none.
 type reach struct{ from, to model.Time }
 
 func (r *reach) add(start, end model.Time) {
-	if start <= 0 {
+	if start < firstTime { // no time of day: a clock without an epoch
 		return
 	}
 	if r.from == 0 || start < r.from {
@@ -27,7 +35,7 @@ func (r *reach) add(start, end model.Time) {
 // spread chooses time slices, the first and the last instant among them, evenly spaced, and gives for each file the runs of records that lie there (R5.7).
 // What was written beside the requests comes with them: a process that lived between two slices would be known by them alone otherwise, with clocks that
 // nothing tells and as if it had ended with them.
-func spread(files []*seekable, own reach) ([][]piece, error) {
+func spread(files []*seekable, hits [][]piece, own reach) ([][]piece, error) {
 	var first, last model.Time
 	for _, k := range files {
 		for i := range k.chunks {
@@ -53,7 +61,7 @@ func spread(files []*seekable, own reach) ([][]piece, error) {
 		run *= 2
 		chosen = wider
 	}
-	chosen.beside(files, own)
+	chosen.beside(files, hits, own)
 	out := make([][]piece, len(files))
 	for n, k := range files {
 		for i := 0; i < len(k.chunks); i++ {
@@ -100,51 +108,69 @@ func (c *choice) take(files []*seekable, file, n int) {
 	}
 }
 
-// beside takes the chunks of all files that hold the ends of a reach and those before and behind them, the nearest first, as many as besideBytes allow.
-func (c *choice) beside(files []*seekable, own reach) {
+// beside takes the chunks of all files that hold the ends of a reach and those before and behind them, as many as besideBytes allow: of the files with hits
+// first, then of the others of that time, then of those whose time is nearest to it.
+func (c *choice) beside(files []*seekable, hits [][]piece, own reach) {
 	if own.from == 0 {
 		return
 	}
-	limit := c.bytes + besideBytes
-	at := make([][2]int, len(files)) // the chunks of each file in which the reach begins and ends; -1: it ended before, or begins long after
+	limit := min(c.bytes+besideBytes, mostSampled)
+	groups := [3][]neighbour{}
 	for f, k := range files {
-		at[f] = k.chunksOf(own)
+		at, ok := k.neighbour(own)
+		at.file = f
+		switch {
+		case !ok:
+		case len(hits[f]) > 0:
+			groups[0] = append(groups[0], at)
+		case at.away == 0:
+			groups[1] = append(groups[1], at)
+		default:
+			groups[2] = append(groups[2], at)
+		}
 	}
-	for distance := range besideChunks {
-		for f, k := range files {
-			for _, n := range [...]int{at[f][0] - distance, at[f][1] + distance} {
-				if at[f][0] >= 0 && n >= 0 && n < len(k.chunks) && c.bytes < limit {
-					c.take(files, f, n)
+	slices.SortStableFunc(groups[2], func(a, b neighbour) int { return cmp.Compare(a.away, b.away) })
+	for _, group := range groups {
+		for distance := range besideChunks {
+			for _, at := range group {
+				k := files[at.file]
+				for _, n := range [...]int{at.from - distance, at.to + distance} {
+					if n >= 0 && n < len(k.chunks) && c.bytes+k.chunks[n].end-k.chunks[n].off <= limit {
+						c.take(files, at.file, n)
+					}
 				}
 			}
 		}
 	}
 }
 
-// chunksOf are the chunks of the file in which a reach begins and ends, those nearest to it where it lies before or behind; -1 where that is far away. It
-// takes spans to be written in order of time, more or less.
-func (k *seekable) chunksOf(own reach) [2]int {
-	none := [2]int{-1, -1}
-	found, first, last := none, model.Time(0), model.Time(0)
+// A neighbour is where a reach lies in a file, or beside it.
+type neighbour struct {
+	file     int
+	from, to int        // the chunks in which it begins and ends, those nearest to it where it lies before or behind the file
+	away     model.Time // how far; 0: it lies in the file
+}
+
+// neighbour finds where a reach lies; ok is false where that is far away. It takes spans to be written in order of time, more or less.
+func (k *seekable) neighbour(own reach) (at neighbour, ok bool) {
+	first, last := model.Time(0), model.Time(0)
 	for i := range k.chunks {
 		t := k.chunks[i].first
 		if t == 0 {
 			continue
 		}
 		if first == 0 {
-			first, found = t, [2]int{i, i}
+			first, at.from, at.to = t, i, i
 		}
 		if last = max(last, t); t <= own.from {
-			found[0] = i
+			at.from = i
 		}
 		if t <= own.to {
-			found[1] = i
+			at.to = i
 		}
 	}
-	if first-nearTime > own.to || last+farTime < own.from {
-		return none
-	}
-	return found
+	at.away = max(0, first-own.to, own.from-last)
+	return at, first != 0 && first-nearTime <= own.to && last+farTime >= own.from
 }
 
 // chooseChunks takes of each file the chunks that cover the instants of n slices, and run-1 behind each.
