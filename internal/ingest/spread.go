@@ -10,7 +10,7 @@ import (
 // Of the sample.
 const (
 	sampleSlices = 16
-	sampleBytes  = 24 << 20
+	sampleBytes  = 16 << 20
 	mostSampled  = 64 << 20 // R5.7
 	besideBytes  = 8 << 20  // of what was written just before and after the requests
 	besideChunks = 8        // of a file, on either side
