@@ -258,8 +258,8 @@ func (b *Batch) addString(k AttrKey, v []byte) {
 
 // addShown adds text, without the secret values that JSON in it holds (R3.6).
 func (b *Batch) addShown(k AttrKey, v []byte) {
-	if !b.ShowSensitive {
-		v = RedactText(v)
+	if !b.ShowSensitive && bytes.IndexByte(v, '{') >= 0 {
+		v = redactText(v, []byte(b.Dict.KeyName(k)), 1)
 	}
 	b.addString(k, v)
 }

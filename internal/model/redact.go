@@ -28,7 +28,7 @@ func isRedacted(text []byte) bool {
 const deepest = 4
 
 // RedactText replaces the values of secret keys in text that holds JSON (R3.6). Text without any is returned as it is.
-func RedactText(text []byte) []byte { return redactText(text, 1) }
+func RedactText(text []byte) []byte { return redactText(text, nil, 1) }
 
 // AddJSON adds an object or array as compact JSON, with its secret values in it: they are replaced here, or all of it under a secret key (R3.6). It stays
 // text whatever type the table has for the key. n of "<redacted n bytes>" counts the UTF-8 text of a string, without quotes and escapes, and the compact
@@ -43,7 +43,8 @@ func (b *Batch) AddJSON(k AttrKey, v []byte) {
 	}
 }
 
-func redactText(text []byte, depth int) []byte {
+// redactText is RedactText of text that stands under a key, which counts with those in it: {"prompt": …} of gen_ai is gen_ai.prompt.
+func redactText(text, key []byte, depth int) []byte {
 	if bytes.IndexByte(text, '{') < 0 || bytes.IndexByte(text, ':') < 0 {
 		return text
 	}
@@ -56,8 +57,7 @@ func redactText(text []byte, depth int) []byte {
 		out = append(append(out, text[done:from]...), with...)
 		done = to
 	}
-	var path [][]byte // keys of the objects that are open
-	var key []byte    // the last one
+	var path [][]byte // keys of the objects that are open; key is the last one
 	for i := 0; i < len(text); {
 		switch c := text[i]; c {
 		case '{', '[':
@@ -78,7 +78,7 @@ func redactText(text []byte, depth int) []byte {
 			inner := text[i+1 : max(i+1, end-1)]
 			colon := skipBlanks(text, end)
 			if colon == len(text) || text[colon] != ':' {
-				if shown := redactInner(inner, depth); shown != nil {
+				if shown := redactInner(inner, path, key, depth); shown != nil {
 					replace(i, end, shown)
 				}
 				i = end
@@ -110,12 +110,12 @@ func redactText(text []byte, depth int) []byte {
 }
 
 // redactInner is the text of a quoted value with its own secrets replaced, quoted; nil where it has none.
-func redactInner(inner []byte, depth int) []byte {
+func redactInner(inner []byte, path [][]byte, key []byte, depth int) []byte {
 	if bytes.IndexByte(inner, '{') < 0 {
 		return nil
 	}
 	plain := unquote(inner)
-	shown := redactText(plain, depth+1)
+	shown := redactText(plain, joined(path, key), depth+1)
 	if bytes.Equal(shown, plain) {
 		return nil
 	}
@@ -126,14 +126,23 @@ func redactInner(inner []byte, depth int) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
+// No secret key has more parts than farthest, lists counted, or a longer one than longest.
+const farthest, longest = 8, 64
+
+// joined is a key with those of the objects around it before it, as far as they matter, with dots between them.
+func joined(path [][]byte, key []byte) []byte {
+	parts := append(slices.Clone(path[max(0, len(path)-farthest):]), key)
+	parts = slices.DeleteFunc(parts, func(k []byte) bool { return len(k) == 0 || len(k) > longest })
+	return bytes.Join(parts, []byte{'.'})
+}
+
 // secretAt reports whether a key is secret, by itself or below the keys of the objects around it: {"gen_ai": {"prompt": …}}.
 func secretAt(path [][]byte, key []byte) bool {
 	if IsSecret(string(key)) {
 		return true
 	}
-	const far, long = 8, 64 // no secret key has more parts, lists counted, or a longer one
 	whole := key
-	for up := len(path) - 1; up >= max(0, len(path)-far) && len(path[up]) <= long; up-- {
+	for up := len(path) - 1; up >= max(0, len(path)-farthest) && len(path[up]) <= longest; up-- {
 		if len(path[up]) == 0 {
 			continue // of a list
 		}
@@ -144,8 +153,11 @@ func secretAt(path [][]byte, key []byte) bool {
 	return false
 }
 
-// opens reports whether a quote begins quoted text: it follows what a key or a value may follow.
+// opens reports whether a quote begins quoted text: it follows what a key or a value may follow, or the letter that Python has before some texts (b'…').
 func opens(text []byte, i int) bool {
+	if i > 0 && bytes.IndexByte([]byte("bBuUrR"), text[i-1]) >= 0 {
+		i--
+	}
 	for i--; i >= 0; i-- {
 		switch text[i] {
 		case ' ', '\t', '\n', '\r':
@@ -187,9 +199,9 @@ func valueEnd(text []byte, i int) int {
 				return i
 			}
 			continue
-		case '{', '[':
+		case '{', '[', '(': // Python has tuples and calls too
 			depth++
-		case '}', ']':
+		case '}', ']', ')':
 			if depth == 0 {
 				return i
 			}

@@ -169,6 +169,15 @@ func TestRedactedAttributes(t *testing.T) {
 		{"success", `{"authorization":"abc"}`, `{"authorization":"<redacted 3 bytes>"}`}, // a truth
 		{"model", `{"authorization":"abc"}`, `{"authorization":"<redacted 3 bytes>"}`},
 		{"hit_tokens", "many", "many"},
+		{"kv_ack", `{"detail":"abc","n":1}`, `{"detail":"<redacted 3 bytes>","n":1}`}, // kv_ack.detail
+		{"gen_ai", `{"n":1,"input":{"messages":[1]}}`, `{"n":1,"input":{"messages":"<redacted 3 bytes>"}}`},
+		{"gen_ai", `{"input":"{\"messages\":\"abcd\"}"}`, `{"input":"{\"messages\":\"<redacted 4 bytes>\"}"}`},
+		{"other", `{"prompt":"abc"}`, `{"prompt":"abc"}`},
+		{"error", `{'token_ids': (101, 20231), 'n': 1}`, `{'token_ids': "<redacted 12 bytes>", 'n': 1}`},
+		{"error", `{'token_ids': array('l', [1, 2]), 'n': 1}`, `{'token_ids': "<redacted 18 bytes>", 'n': 1}`},
+		{"error", `{'authorization': SecretStr(a='x', b='y')}`, `{'authorization': "<redacted 23 bytes>"}`},
+		{"error", `{b'authorization': b'abc', u'n': 1}`, `{b'authorization': "<redacted 6 bytes>", u'n': 1}`},
+		{"error", `call({"authorization": abc})`, `call({"authorization": "<redacted 3 bytes>"})`},
 		{"authorization", "<redacted 6 bytes>", "<redacted 6 bytes>"},
 		{"authorization", "<redacted six bytes>", "<redacted 20 bytes>"},
 	} {
