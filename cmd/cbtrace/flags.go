@@ -61,7 +61,7 @@ func (f *captureFlags) registerReading(cmd *cobra.Command) {
 	})
 }
 
-// registerWork adds the flags that say what a run may take (R3.2: everywhere, so that a script can give them to every command).
+// registerWork adds the flags that say what a run may take (R3.2): of every command that reads inputs, so that a script can give them to all.
 func (f *captureFlags) registerWork(cmd *cobra.Command) {
 	f.memory = 1 << 30
 	group(cmd, "Reading", func(s *pflag.FlagSet) {

@@ -27,15 +27,16 @@ type layer struct {
 var layers = []layer{
 	{"internal/model", nil, []string{"os", "io/fs", "net", "time.Now"}},
 	{"internal/model/modeltest", []string{"internal/model"}, []string{"os", "time.Now"}},
+	{"internal/model/jsontext", nil, []string{"os", "time.Now"}},
 	{"internal/model/store", []string{"internal/model"}, []string{"time.Now"}},
-	{"internal/ingest/...", []string{"internal/model", "internal/ingest/..."}, []string{"gonum.org/v1/gonum", "github.com/olekukonko/tablewriter", "github.com/spf13/cobra"}},
+	{"internal/ingest/...", []string{"internal/model", "internal/model/jsontext", "internal/ingest/..."}, []string{"gonum.org/v1/gonum", "github.com/olekukonko/tablewriter", "github.com/spf13/cobra"}},
 	{"internal/analyze/clock", []string{"internal/model"}, []string{"os", "time.Now"}},
 	{"internal/analyze/critpath", []string{"internal/model"}, []string{"os", "time.Now"}},
 	{"internal/analyze/split", []string{"internal/model"}, []string{"os", "time.Now"}},
 	{"internal/analyze/finding", []string{"internal/model", "internal/analyze/split"}, []string{"os", "time.Now"}},
 	{"internal/analyze/report", []string{"internal/model", "internal/analyze/finding", "internal/analyze/clock"}, []string{"os", "time.Now"}},
 	{"internal/analyze/...", []string{"internal/model", "internal/model/store", "internal/analyze/..."}, []string{"os", "time.Now"}},
-	{"internal/render/...", []string{"internal/model", "internal/analyze/...", "internal/render/..."}, []string{"os", "gonum.org/v1/gonum", "github.com/spf13/cobra", "time.Now"}},
+	{"internal/render/...", []string{"internal/model", "internal/model/jsontext", "internal/analyze/...", "internal/render/..."}, []string{"os", "gonum.org/v1/gonum", "github.com/spf13/cobra", "time.Now"}},
 	{"cmd/cbtrace", []string{"internal/..."}, []string{"gonum.org/v1/gonum"}},
 }
 

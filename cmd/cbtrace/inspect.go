@@ -168,8 +168,8 @@ func notFound(c *analyze.Capture, id string, near []string) error {
 	if _, err := os.Stat(id); err == nil {
 		return fmt.Errorf("%s: the id comes before the inputs", text)
 	}
-	if len(id) < analyze.MinPrefix {
-		text += fmt.Sprintf(": a beginning takes at least %d characters", analyze.MinPrefix)
+	if len(id) < model.MinPrefix {
+		text += fmt.Sprintf(": a beginning takes at least %d characters", model.MinPrefix)
 	}
 	nearest := "nearest"
 	if c.Sampled() {

@@ -76,10 +76,9 @@ func (a *app) capture(ctx context.Context, f *captureFlags, args []string, v vie
 		c, err = analyze.Open(ctx, reader(set, read), opt)
 		return err
 	}
-	switch {
-	case f.surveyOut != "":
+	if f.surveyOut != "" {
 		err = a.print(f.surveyOut, work)
-	default:
+	} else {
 		err = work(nil)
 	}
 	if err == nil && opt.Sampled {

@@ -9,9 +9,6 @@ import (
 	"github.com/cbtrace/cbtrace/internal/model"
 )
 
-// MinPrefix is the shortest beginning of an id that finds a request, in bytes (R3.1).
-const MinPrefix = 6
-
 // A Match is how a request fits what was asked for, the best first (R3.1).
 type Match uint8
 
@@ -50,7 +47,7 @@ func (q Query) match(r *model.Request) Match {
 	if r.External == q.text && r.External != "" || r.Reused && strings.HasPrefix(r.ID, q.text+"#") || q.matchTrace(r) {
 		return MatchOther
 	}
-	if len(q.text) >= MinPrefix && (strings.HasPrefix(r.ID, q.text) || strings.HasPrefix(r.External, q.text)) {
+	if len(q.text) >= model.MinPrefix && (strings.HasPrefix(r.ID, q.text) || strings.HasPrefix(r.External, q.text)) {
 		return MatchPrefix
 	}
 	return NoMatch

@@ -333,6 +333,9 @@ func digitsAt(b []byte) (n int64) {
 // The fields of a protobuf span that hold its start and end, each 8 bytes.
 const startTag, endTag = 7<<3 | 1, 8<<3 | 1
 
+// earliest is in 2001, in ns: what is less is no instant of a span, or one of a clock without an epoch.
+const earliest = model.Time(1e18)
+
 // firstFixed looks for a start beside an end, in the order of either encoder.
 func firstFixed(data []byte) model.Time {
 	instant := func(at int, tag byte) model.Time {
@@ -343,7 +346,7 @@ func firstFixed(data []byte) model.Time {
 		for i := 8; i > 0; i-- {
 			n = n<<8 | int64(data[at+i])
 		}
-		if n < 1e18 || n > 1<<62 { // 2001
+		if n < int64(earliest) || n > 1<<62 {
 			return 0
 		}
 		return model.Time(n)

@@ -35,14 +35,11 @@ func newRelated(text string) related {
 			r.half = &n
 		}
 	}
-	if n := len(text); n >= fewestDigits && n < 32 && strings.Trim(text, "0123456789abcdef") == "" {
+	if n := len(text); n >= model.MinPrefix && n < 32 && strings.Trim(text, "0123456789abcdef") == "" {
 		r.prefix = []byte(text)
 	}
 	return r
 }
-
-// fewestDigits is the shortest beginning of a trace id that finds a request whose id it is (R3.1).
-const fewestDigits = 6
 
 // beginsTrace reports whether the text may be the beginning of a trace id: the id of a request that has no other (R4.4).
 func (r *related) beginsTrace(d *model.Dict, t model.TraceID) bool {

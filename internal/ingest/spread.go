@@ -16,14 +16,11 @@ const (
 	besideChunks = 8        // of a file, on either side
 )
 
-// firstTime is in 2001, in ns; what is less is no instant of a span.
-const firstTime = model.Time(1e18)
-
 // A reach is the time from the first start to the last end of records, both 0 for none.
 type reach struct{ from, to model.Time }
 
 func (r *reach) add(start, end model.Time) {
-	if start < firstTime { // no time of day: a clock without an epoch
+	if start < earliest { // no time of day: a clock without an epoch
 		return
 	}
 	if r.from == 0 || start < r.from {

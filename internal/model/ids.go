@@ -3,6 +3,9 @@ package model
 // The forms of one request's id (CONTRACT-lmcache 7.3): vLLM adds a suffix of its own to the id that a client knows, the index of a choice
 // before it (n > 1), and the number of a prompt to that of a completion.
 
+// MinPrefix is the shortest beginning of an id that finds a request, in bytes (R3.1).
+const MinPrefix = 6
+
 // TrimIndex takes the index of one of several choices off an internal id: `1_cmpl-a-0-0011aabb`.
 func TrimIndex[T ~string | ~[]byte](id T) (T, bool) {
 	i := digits(id)

@@ -36,7 +36,7 @@ func (b *Builder) Link(r *Request, hash uint64, clock Clock, opt LinkOptions) {
 		s.Flags &^= FlagTransparent
 		b.noted.lines = b.noted.lines || s.Line
 		b.noted.unknown = b.noted.unknown || !s.Known()
-		b.noted.long = b.noted.long || s.MPScope && s.Dur() > shutdownAtLeast
+		b.noted.long = b.noted.long || s.MPScope && s.Dur() > ShutdownAfter
 	}
 	if b.noted.lines {
 		b.placeLines(r, clock)
@@ -92,14 +92,14 @@ const keepNotes = 1 << 14
 // keepListed is how many spans of a stage may stay listed after their request: they hold on to memory that is wanted back where they are many.
 const keepListed = 256
 
-// shutdownAtLeast is the shortest span that a shutdown can have ended (VOCABULARY 6).
-const shutdownAtLeast = 30 * time.Second
+// ShutdownAfter is how long a span has lasted at least that a shutdown ended (R4.30).
+const ShutdownAfter = 30 * time.Second
 
 // markShutdowns flags the spans that ended because their process was stopped (R4.30).
 func (b *Builder) markShutdowns(r *Request, hash uint64, clock Clock) {
 	retrieves, listed := b.starts[:0], false // raw starts of the retrieves: one that began inside a span says that the request went on
 	for _, s := range r.Spans {
-		if !s.MPScope || s.Line || s.Stage == StageLLMRequest || s.Has(FlagUntimed|FlagNegative|FlagOpen) || s.Dur() <= shutdownAtLeast {
+		if !s.MPScope || s.Line || s.Stage == StageLLMRequest || s.Has(FlagUntimed|FlagNegative|FlagOpen) || s.Dur() <= ShutdownAfter {
 			continue
 		}
 		if !listed {

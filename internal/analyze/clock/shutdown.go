@@ -13,7 +13,7 @@ import (
 // those, at least enough requests have such a span there, and (4) another request has one too or its own went on to a retrieve meanwhile.
 const (
 	stoppedWithin = model.Time(10 * time.Millisecond)
-	stoppedAfter  = 30 * time.Second
+	stoppedAfter  = model.ShutdownAfter
 	timesUsual    = 20
 	enough        = 20
 )

@@ -5,6 +5,7 @@ import (
 
 	"github.com/cbtrace/cbtrace/internal/ingest/jsonscan"
 	"github.com/cbtrace/cbtrace/internal/model"
+	"github.com/cbtrace/cbtrace/internal/model/jsontext"
 )
 
 // attributes reads a list of KeyValues into the open record.
@@ -162,7 +163,7 @@ func appendMember(dst []byte, s *jsonscan.Scanner) []byte {
 			}
 		}
 	}
-	dst = append(jsonscan.AppendQuote(dst, name), ':')
+	dst = append(jsontext.AppendQuote(dst, name), ':')
 	if value == nil {
 		return append(dst, "null"...)
 	}
@@ -181,7 +182,7 @@ func appendValue(dst []byte, s *jsonscan.Scanner) []byte {
 		switch string(key) {
 		case "stringValue", "string_value", "bytesValue", "bytes_value":
 			if t, ok := s.Text(); ok {
-				dst = jsonscan.AppendQuote(out, t)
+				dst = jsontext.AppendQuote(out, t)
 			}
 		case "intValue", "int_value":
 			if n, err := s.Int(); err == nil {
@@ -189,7 +190,7 @@ func appendValue(dst []byte, s *jsonscan.Scanner) []byte {
 			}
 		case "doubleValue", "double_value":
 			if f, err := s.Float(); err == nil {
-				dst = jsonscan.AppendFloat(out, f)
+				dst = jsontext.AppendFloat(out, f)
 			}
 		case "boolValue", "bool_value":
 			if v, ok := s.Bool(); ok {

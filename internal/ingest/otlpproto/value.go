@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"github.com/cbtrace/cbtrace/internal/ingest/jsonscan"
 	"github.com/cbtrace/cbtrace/internal/model"
+	"github.com/cbtrace/cbtrace/internal/model/jsontext"
 )
 
 // maxDepth bounds how deep the values of one attribute may nest.
@@ -206,13 +206,13 @@ func checkNesting(v value, depth int) error {
 func appendJSON(dst []byte, v value) []byte {
 	switch v.num {
 	case valueString:
-		return jsonscan.AppendQuote(dst, v.data)
+		return jsontext.AppendQuote(dst, v.data)
 	case valueBool:
 		return strconv.AppendBool(dst, v.n != 0)
 	case valueInt:
 		return strconv.AppendInt(dst, int64(v.n), 10)
 	case valueDouble:
-		return jsonscan.AppendFloat(dst, math.Float64frombits(v.n))
+		return jsontext.AppendFloat(dst, math.Float64frombits(v.n))
 	case valueBytes:
 		return append(base64.StdEncoding.AppendEncode(append(dst, '"'), v.data), '"')
 	case valueArray, valueKVList:
@@ -248,7 +248,7 @@ func appendItems(dst []byte, v value) []byte {
 		}
 		key, item, _ := keyValue(item)
 		inner, _ := readValue(item)
-		dst = appendJSON(append(jsonscan.AppendQuote(dst, key), ':'), inner)
+		dst = appendJSON(append(jsontext.AppendQuote(dst, key), ':'), inner)
 	}
 	return append(dst, brackets[1])
 }

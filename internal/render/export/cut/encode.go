@@ -1,11 +1,10 @@
 package cut
 
 import (
-	"math"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/cbtrace/cbtrace/internal/model"
+	"github.com/cbtrace/cbtrace/internal/model/jsontext"
 )
 
 // Spans that follow one another and share file, resource and scope stand on one line.
@@ -41,7 +40,7 @@ func (w *Writer) span(s *model.Span, request string, p place) {
 		*b = append(*b, `{"resourceSpans":[{"resource":{"attributes":[`...)
 		*b = appendResource(*b, w.dict.Res(s.Res))
 		*b = append(*b, `]},"scopeSpans":[{"scope":{"name":`...)
-		*b = append(appendText(*b, w.dict.Str(s.Scope)), `},"spans":[`...)
+		*b = append(jsontext.AppendQuote(*b, w.dict.Str(s.Scope)), `},"spans":[`...)
 	}
 	*w.open.to = appendSpan(*w.open.to, w.dict, s, request)
 }
@@ -62,15 +61,15 @@ func appendResource(b []byte, r *model.Resource) []byte {
 func appendSpan(b []byte, d *model.Dict, s *model.Span, request string) []byte {
 	b = append(b, '{')
 	if !s.Trace.IsZero() {
-		b = append(appendText(append(b, `"traceId":`...), d.TraceIDText(s.Trace)), ',')
+		b = append(jsontext.AppendQuote(append(b, `"traceId":`...), d.TraceIDText(s.Trace)), ',')
 	}
 	if s.ID.Kind == model.IDHex || s.ID.Kind == model.IDOpaque { // the others tell a place in an input
-		b = append(appendText(append(b, `"spanId":`...), d.SpanIDText(s.ID)), ',')
+		b = append(jsontext.AppendQuote(append(b, `"spanId":`...), d.SpanIDText(s.ID)), ',')
 	}
 	if !s.ParentID.IsZero() {
-		b = append(appendText(append(b, `"parentSpanId":`...), d.SpanIDText(s.ParentID)), ',')
+		b = append(jsontext.AppendQuote(append(b, `"parentSpanId":`...), d.SpanIDText(s.ParentID)), ',')
 	}
-	b = appendText(append(b, `"name":`...), d.Str(s.Name))
+	b = jsontext.AppendQuote(append(b, `"name":`...), d.Str(s.Name))
 	if s.Kind != 0 {
 		b = strconv.AppendUint(append(b, `,"kind":`...), uint64(s.Kind), 10)
 	}
@@ -97,24 +96,24 @@ func appendAttr(b []byte, first int, key string, v model.Value) []byte {
 	if len(b) > first {
 		b = append(b, ',')
 	}
-	b = appendText(append(b, `{"key":`...), key)
+	b = jsontext.AppendQuote(append(b, `{"key":`...), key)
 	b = append(b, `,"value":{`...)
 	switch v.Kind {
 	case model.IntValue:
 		b = append(strconv.AppendInt(append(b, `"intValue":"`...), v.Int, 10), '"')
 	case model.FloatValue:
-		b = appendFloat(append(b, `"doubleValue":`...), v.Float)
+		b = jsontext.AppendFloat(append(b, `"doubleValue":`...), v.Float)
 	case model.BoolValue:
 		b = strconv.AppendBool(append(b, `"boolValue":`...), v.Int != 0)
 	default:
-		b = appendText(append(b, `"stringValue":`...), v.Str)
+		b = jsontext.AppendQuote(append(b, `"stringValue":`...), v.Str)
 	}
 	return append(b, `}}`...)
 }
 
 // appendProfile writes a profile line, with times in ns whatever they were in.
 func appendProfile(b []byte, d *model.Dict, s *model.Span, request string) []byte {
-	b = appendText(append(b, `{"name":`...), d.Str(s.Name))
+	b = jsontext.AppendQuote(append(b, `{"name":`...), d.Str(s.Name))
 	if s.RawStart <= 0 {
 		b = append(b, `,"ts":1`...) // of a unit that nobody knows: untimed, as it was
 	} else {
@@ -135,19 +134,19 @@ func appendProfile(b []byte, d *model.Dict, s *model.Span, request string) []byt
 		if a.Key == model.AttrResolved || a.Value.Kind == model.NoValue || written(key) {
 			continue
 		}
-		b = append(appendText(append(b, ','), key), ':')
+		b = append(jsontext.AppendQuote(append(b, ','), key), ':')
 		switch v := a.Value; v.Kind {
 		case model.IntValue:
 			b = strconv.AppendInt(b, v.Int, 10)
 		case model.FloatValue:
-			b = appendFloat(b, v.Float)
+			b = jsontext.AppendFloat(b, v.Float)
 		case model.BoolValue:
 			b = strconv.AppendBool(b, v.Int != 0)
 		default:
-			b = appendText(b, v.Str)
+			b = jsontext.AppendQuote(b, v.Str)
 		}
 	}
-	b = appendText(append(b, `,"`+model.Attrs[model.AttrResolved].Name+`":`...), request)
+	b = jsontext.AppendQuote(append(b, `,"`+model.Attrs[model.AttrResolved].Name+`":`...), request)
 	return append(b, "}\n"...)
 }
 
@@ -162,42 +161,4 @@ func written(key string) bool {
 		}
 	}
 	return false
-}
-
-// appendFloat writes a number; what is none is a text, as protobuf's JSON has it.
-func appendFloat(b []byte, f float64) []byte {
-	switch {
-	case math.IsNaN(f):
-		return append(b, `"NaN"`...)
-	case math.IsInf(f, 1):
-		return append(b, `"Infinity"`...)
-	case math.IsInf(f, -1):
-		return append(b, `"-Infinity"`...)
-	}
-	return strconv.AppendFloat(b, f, 'g', -1, 64)
-}
-
-const hexDigits = "0123456789abcdef"
-
-// appendText writes a JSON text; bytes that are no UTF-8 become U+FFFD.
-func appendText(b []byte, s string) []byte {
-	b = append(b, '"')
-	for i := 0; i < len(s); {
-		c := s[i]
-		switch {
-		case c == '"' || c == '\\':
-			b = append(b, '\\', c)
-		case c < 0x20 || c == 0x7f:
-			b = append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
-		case c < utf8.RuneSelf:
-			b = append(b, c)
-		default:
-			r, n := utf8.DecodeRuneInString(s[i:])
-			b = utf8.AppendRune(b, r)
-			i += n
-			continue
-		}
-		i++
-	}
-	return append(b, '"')
 }
