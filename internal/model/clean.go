@@ -10,7 +10,7 @@ import (
 // so one goroutine uses one Builder, and what it returns is good until its next call of the same method.
 type Builder struct {
 	ids      idIndex
-	indexed  *Request          // whose spans ids holds, nil for none: from Clean to Link
+	indexed  *Request          // whose spans ids holds, nil for none
 	repeats  map[*Span][]*Span // by the first span of an id: the others that stayed, in order of their start
 	repeated bool              // an id came twice
 	parts    []*Request
@@ -69,13 +69,23 @@ func (b *Builder) Clean(g *Request) []*Request {
 		b.unique(r)
 		if lines {
 			b.lines(r)
-			b.indexed = nil
+			b.indexes(nil)
 		}
 		if lines || odd {
 			r.countOdd()
 		}
 	}
 	return b.parts
+}
+
+// indexes notes whose spans ids holds, nil for those of no request.
+func (b *Builder) indexes(r *Request) {
+	if b.indexed != nil {
+		b.indexed.ids = nil
+	}
+	if b.indexed = r; r != nil {
+		r.ids = &b.ids
+	}
 }
 
 // Repeated reports whether spans of what was cleaned last had one id: then their attributes were compared (R4.8).
@@ -106,6 +116,7 @@ func (r *Request) countOdd() {
 // a minute after all work before it ended and holds a lookup of its own, or that another instance of the same service and host wrote after the
 // first window.
 func (b *Builder) executions(g *Request, parts []*Request) []*Request {
+	b.indexes(nil)
 	b.ids.fill(g.Spans)
 	top := b.rootsAbove(g.Spans)
 	cuts := b.cuts(g, top)
@@ -241,7 +252,7 @@ const comparedRepeats = 32
 // unique drops exact copies and joins open copies with the complete one (R4.8); other repeats of an id stay, flagged.
 func (b *Builder) unique(r *Request) {
 	b.ids.reset(len(r.Spans))
-	b.indexed = r
+	b.indexes(r)
 	if len(b.repeats) > 0 {
 		clear(b.repeats)
 	}

@@ -23,8 +23,8 @@ func (b *Builder) Link(r *Request, hash uint64, clock Clock, opt LinkOptions) {
 	b.climbed, b.nMade, b.noted, b.adrift = 0, 0, linkNotes{}, b.adrift[:0]
 	if b.indexed != r {
 		b.ids.fill(r.Spans)
+		b.indexes(r)
 	}
-	b.indexed = nil
 	if r.TakeNotes(b.notes); len(r.Notes) <= keepNotes {
 		b.notes = r.Notes
 	}

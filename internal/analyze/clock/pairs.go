@@ -62,12 +62,13 @@ func bounds(s *model.Span) bool {
 }
 
 // of finds the pairs of a request: by id across processes, then between stages that are known to contain one another or to follow each other.
-func (x *extractor) of(spans []*model.Span) []relation {
+func (x *extractor) of(r *model.Request) []relation {
+	spans := r.Spans
 	x.found = x.found[:0]
 	if oneClock(spans) {
 		return nil
 	}
-	x.ids.Fill(spans)
+	x.ids.Of(r)
 	x.index(spans)
 	ordinals := false
 	var up *model.Span // spans of one parent often follow each other

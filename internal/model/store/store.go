@@ -154,11 +154,14 @@ func (s *Store) take(i int, c chunk) (kept bool, err error) {
 	return true, nil
 }
 
-// evict writes the largest streams to disk until the rest fits.
+// evict writes the largest streams to disk until the rest fits, with room for what comes next: while it looks for them, other writers wait.
 func (s *Store) evict() error {
 	s.evicting.Lock()
 	defer s.evicting.Unlock()
-	for s.resident.Load() > s.limit {
+	if s.resident.Load() <= s.limit { // another writer saw to it meanwhile
+		return nil
+	}
+	for s.resident.Load() > s.limit-s.limit/16 {
 		largest, size := -1, int64(0)
 		for i := range s.streams {
 			st := &s.streams[i]
