@@ -202,7 +202,7 @@ func (a *app) ambiguous(id string, found []analyze.Found) error {
 		b.WriteString("loads: the verdict on their passes\n")
 	}
 	if len(found) > candidatesShown {
-		fmt.Fprintf(&b, "… %d more\n", len(found)-candidatesShown)
+		fmt.Fprintf(&b, "… %s more\n", render.Count(int64(len(found)-candidatesShown)))
 	}
 	return usagef("%s", strings.TrimSuffix(b.String(), "\n"))
 }

@@ -36,7 +36,7 @@ func lookupDocument() *inspect.Document {
 		Hits:     inspect.Hits{RequestedTokens: opt(2048), HitTokens: opt(1280), HitRate: share(0.625), EffectiveReuse: share(0.625), WrittenTokens: opt(1280), PrefixTokens: opt(1280), Class: "partial"},
 		Loads:    inspect.Loads{Attempts: 1, Verdict: "repeat", WastedTokens: opt(1280), Passes: []inspect.Pass{{Attempt: 1, Worker: "0", DurationNS: 5e6, WrittenTokens: opt(1280)}, {Attempt: 1, Worker: "0", DurationNS: 5e6, WrittenTokens: opt(1280)}}},
 		Blend:    inspect.Blend{L2GBps: share(1.9)},
-		Findings: []inspect.Finding{{Code: "double_start_load_kv.repeat", Severity: "warning", Message: "tokens were written twice", Spans: []string{"w"}}},
+		Findings: []inspect.Finding{{Code: "double_start_load_kv.repeat", Severity: "warning", Message: "1280 tokens were written twice", Spans: []string{"w"}}},
 		Quality:  inspect.Quality{SpansRead: 4, Adopted: 1},
 	}
 	d.Spans[2].Class = "point"
@@ -52,7 +52,7 @@ func TestInspect(t *testing.T) {
 		"  When     2025-11-29T16:00:00.000Z for 240 ms, first token after 90 ms, 2,048 prompt tokens\n",
 		"  Path     l2_io 56 % (reading from L2), poll 22 % (ready, but nobody asked yet), rpc 22 % to the first token\n",
 		"  Cache    1,280 of 2,048 tokens found (62 %), all of them loaded, loaded more than once: the same tokens again (waste); lookup, load and choosing what to recompute took 90 of 90 ms to the first token\n",
-		"  Worst    warning double_start_load_kv.repeat: tokens were written twice\n",
+		"  Worst    warning double_start_load_kv.repeat: 1,280 tokens were written twice\n",
 		"  Trust    l2_load is an upper bound; ",
 		"  Source   cb.l2_load a.jsonl:7, first token a.jsonl:7\n",
 		"  Next     cbtrace explain double_start_load_kv.repeat (what it means)\n" +
@@ -74,7 +74,7 @@ func TestInspect(t *testing.T) {
 		"l2_load is at most 50 ms and at least 41 ms",
 		"+ not found    768   37.5  ■■■■■■■■■\n= requested  2,048  100.0  ■■■■■■■■■■■■■■■■■■■■■■■■\n",
 		"2 passes in 1 attempt: repeat, the same tokens again (waste); 1,280 tokens written for nothing.\n",
-		"  warning double_start_load_kv.repeat: tokens were written twice (a.jsonl:7)\n",
+		"  warning double_start_load_kv.repeat: 1,280 tokens were written twice (a.jsonl:7)\n",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q", want)

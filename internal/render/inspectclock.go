@@ -22,9 +22,9 @@ func clockWords(d *inspect.Document) string {
 	}
 	clocks = inPairs(clocks, d.Pairs)
 	if len(clocks) == 0 {
-		return fmt.Sprintf("%d processes, of whose clocks nothing is known", len(processes))
+		return units(int64(len(processes)), "process") + ", of whose clocks nothing is known"
 	}
-	return fmt.Sprintf("%d processes, ", len(processes)) + clockDoubts(clocks)
+	return units(int64(len(processes)), "process") + ", " + clockDoubts(clocks)
 }
 
 // inPairs puts in the place of a clock without a route the pairs of the report that tell why there is none, where there are some.

@@ -161,7 +161,7 @@ func modelWords(d *report.Document) string {
 		text = append(text, brief(name)+" "+Percent(d.Models[name]))
 	}
 	if len(text) > modelsShown {
-		text = append(text[:modelsShown], fmt.Sprintf("%d more", len(text)-modelsShown))
+		text = append(text[:modelsShown], Count(int64(len(text)-modelsShown))+" more")
 	}
 	return strings.Join(text, ", ") + ": percentiles mix them, --by model tells them apart"
 }
@@ -412,7 +412,7 @@ func clockDoubts(clocks []report.Clock) string {
 // firstFew lists the first of some names.
 func firstFew(names []string) string {
 	if more := len(names) - namesShown; more > 0 {
-		return strings.Join(names[:namesShown], ", ") + fmt.Sprintf(" and %d more", more)
+		return strings.Join(names[:namesShown], ", ") + " and " + Count(int64(more)) + " more"
 	}
 	return strings.Join(names, ", ")
 }

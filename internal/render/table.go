@@ -1,7 +1,6 @@
 package render
 
 import (
-	"fmt"
 	"io"
 	"slices"
 	"sort"
@@ -215,7 +214,7 @@ func (t *Table) shown() *Table {
 				rest[i] = Cell{}
 			}
 		}
-		rest[0] = Word(fmt.Sprintf("(%d more)", len(t.Rows)-t.Small))
+		rest[0] = Word("(" + Count(int64(len(t.Rows)-t.Small)) + " more)")
 		out.Rows = append(slices.Clone(t.Rows[:t.Small]), rest)
 	}
 	if t.Limit > 0 {

@@ -4,6 +4,7 @@ package render
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -123,6 +124,50 @@ func Count(n int64) string {
 		return "-" + s
 	}
 	return s
+}
+
+// grouped is a sentence of an analysis with its whole numbers as Count has them: documents keep those plain. What is quoted is of an input and
+// stays as it is, and so do fractions, lengths of time, and digits that are part of a name.
+func grouped(s string) string {
+	var b strings.Builder
+	quoted := false
+	for i := 0; i < len(s); {
+		c := s[i]
+		from := i
+		switch {
+		case quoted && c == '\\':
+			i = min(i+2, len(s))
+		case c >= '0' && c <= '9' && !quoted:
+			for i < len(s) && s[i] >= '0' && s[i] <= '9' {
+				i++
+			}
+			if n, err := strconv.ParseInt(s[from:i], 10, 64); err == nil && c != '0' && alone(s[:from], s[i:]) {
+				b.WriteString(Count(n))
+				continue
+			}
+		default:
+			quoted = quoted != (c == '"')
+			i++
+		}
+		b.WriteString(s[from:i])
+	}
+	return b.String()
+}
+
+// alone reports whether a number is one of things, by what stands before and behind it.
+func alone(before, behind string) bool {
+	if before = strings.TrimRight(before, "+-"); before != "" && !strings.HasSuffix(before, " ") && !strings.HasSuffix(before, "(") {
+		return false
+	}
+	word, _, _ := strings.Cut(strings.TrimPrefix(behind, " "), " ")
+	switch next := strings.TrimRight(word, ".,;:)"); {
+	case next == "":
+		return true
+	case !strings.HasPrefix(behind, " "):
+		return false
+	default:
+		return !slices.ContainsFunc(timeUnits, func(u unit) bool { return u.name == next })
+	}
 }
 
 // Short is a large number in words: "950", "17.0 M".
