@@ -114,7 +114,7 @@ var captureOnly = []string{"since", "until", "where", "key", "no-skew", "survey"
 func (a *app) judgeSaved(r *saved.Report, strict bool) error {
 	bad := 0
 	for i := range r.Facts.Inputs {
-		if in := &r.Facts.Inputs[i]; in.Skipped > 0 || in.ErrorCount > 0 || in.Truncated || in.Unusable != "" && in.Format != "" {
+		if in := &r.Facts.Inputs[i]; in.Skipped > 0 || in.ErrorCount > 0 || in.Truncated || in.Unusable != "" && !in.Foreign() {
 			bad++
 		}
 	}

@@ -103,7 +103,7 @@ func compareOpts(a, b model.Opt) int {
 func compareInputs(a, b model.InputStats) int {
 	return cmp.Or(strings.Compare(a.File, b.File), strings.Compare(a.Format, b.Format), cmp.Compare(a.Bytes, b.Bytes), cmp.Compare(a.Spans, b.Spans),
 		cmp.Compare(a.Records, b.Records), cmp.Compare(a.Skipped, b.Skipped), cmp.Compare(a.ErrorCount, b.ErrorCount), cmp.Compare(a.Gaps, b.Gaps), cmp.Compare(a.Steps, b.Steps),
-		strings.Compare(a.Unusable, b.Unusable), slices.Compare(a.Errors, b.Errors), slices.Compare(a.Notes, b.Notes))
+		strings.Compare(a.Unusable, b.Unusable), cmp.Compare(stateOf(&a), stateOf(&b)), slices.Compare(a.Errors, b.Errors), slices.Compare(a.Notes, b.Notes))
 }
 
 // merge makes the options those of a merge: the hull of the selected intervals, and of what only says how the report is shown what all

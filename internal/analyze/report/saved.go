@@ -46,13 +46,13 @@ const noLimit = 1 << 40
 
 func (c *codec) facts(f *Capture) {
 	inputs := slices.SortedFunc(slices.Values(f.Inputs), compareInputs)
-	list(c, &inputs, noLimit, 12, func(s *model.InputStats) { // but for Named and Names, which say how it was found
+	list(c, &inputs, noLimit, 12, func(s *model.InputStats) { // but for Names, which only an error shows
 		c.text(&s.File)
 		c.text(&s.Format)
 		c.ints(&s.Bytes, &s.Spans, &s.Records, &s.Skipped, &s.ErrorCount, &s.Gaps, &s.Steps)
 		c.texts(&s.Errors, noLimit)
 		c.texts(&s.Notes, noLimit)
-		c.bool(&s.Truncated)
+		c.state(s)
 		c.text(&s.Unusable)
 	})
 	clocks := slices.SortedFunc(slices.Values(f.Clock), compareClocks)
@@ -82,4 +82,21 @@ func (c *codec) facts(f *Capture) {
 	c.bool(&f.Analysis.KeepShutdown)
 	c.int((*int64)(&f.Analysis.Deadline))
 	c.text(&f.Analysis.Where)
+}
+
+// stateOf is whether an input ends too early and, of one that is of no use, what tells whether something was lost with it (InputStats.Foreign).
+// How an input was found that is of use is not kept: the same requests are saved as the same bytes.
+func stateOf(s *model.InputStats) (state uint8) {
+	for i, is := range [...]bool{s.Truncated, s.Named && s.Unusable != "", s.Unopened} {
+		if is {
+			state |= 1 << i
+		}
+	}
+	return state
+}
+
+func (c *codec) state(s *model.InputStats) {
+	state := stateOf(s)
+	c.byte(&state, 1<<3) // of older files below 2
+	s.Truncated, s.Named, s.Unopened = state&1 != 0, state&2 != 0, state&4 != 0
 }

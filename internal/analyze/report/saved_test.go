@@ -203,6 +203,47 @@ func TestMergeOfSaved(t *testing.T) {
 	}
 }
 
+// R3.4: of an input that is of no use a saved report tells whether something was lost with it. How one was found that is of use changes nothing,
+// and a file from before this was kept has 0 or 1 where the state is now: what was of no known format counts there as nothing lost.
+func TestSavedInputs(t *testing.T) {
+	const denied, unknown = "permission denied", "an unknown format"
+	facts := factsOf()
+	facts.Inputs = []model.InputStats{
+		{File: "a", Format: "otlp-json", Named: true, Truncated: true, Spans: 1},
+		{File: "b", Unusable: denied, Unopened: true},
+		{File: "c", Unusable: unknown, Named: true},
+		{File: "d", Unusable: unknown},
+		{File: "e", Unusable: denied, Unopened: true, Named: true},
+		{File: "f", Format: "jaeger-json", Unusable: unknown, Truncated: true},
+	}
+	dict := model.NewDict()
+	b := saveOf(t, New(dict, Options{}), facts)
+	_, read := loaded(t, b, model.NewDict())
+	have := ""
+	for i := range read.Inputs {
+		s := &read.Inputs[i]
+		have += fmt.Sprintf("%s %d %v, ", s.File, stateOf(s), s.Foreign())
+	}
+	check(t, "read back", have, "a 1 false, b 4 false, c 2 false, d 0 true, e 6 false, f 1 false, ")
+
+	facts.Inputs[0].Named = false
+	if again := saveOf(t, New(dict, Options{}), facts); !bytes.Equal(again, b) {
+		t.Error("how an input was found changes the file")
+	}
+	at := bytes.Index(b, []byte("\x04\x11"+denied)) // as 17 bytes of text behind the state
+	if at < 0 {
+		t.Fatal("no state before what is of no use")
+	}
+	old := bytes.Clone(b)
+	old[at] = 0
+	_, read = loaded(t, old, model.NewDict())
+	check(t, "an older file", []any{read.Inputs[1].Unusable, read.Inputs[1].Foreign(), read.Inputs[2].Foreign()}, []any{denied, true, false})
+	old[at] = 8
+	if _, _, err := Decode(old, dict); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("a state that is none: %v", err)
+	}
+}
+
 // R2.6: a request that lies in two shards is there twice, whichever comes first.
 func TestRequestInTwoShards(t *testing.T) {
 	dict := model.NewDict()
