@@ -32,7 +32,7 @@ printf '%s\n' "${COMPREPLY[@]}"`
 		"cbtrace report --by h":            "hit_class",
 		"cbtrace explain late":             "late_poll",
 		"cbtrace inspect --finding rank_n": "rank_not_ok",
-		"cbtrace schema inspec":            "inspect",
+		"cbtrace schema inspec":            "inspect inspect-all",
 		"cbtrace completion z":             "zsh",
 	} {
 		cmd := exec.Command(bash, "--norc", "--noprofile", "-c", typed, "bash", line)

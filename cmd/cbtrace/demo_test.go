@@ -128,14 +128,31 @@ func TestFoldedTotals(t *testing.T) {
 	}
 }
 
-// What list and check print as JSON is what their schemas say.
-func TestListAndCheckAreWhatTheirSchemasSay(t *testing.T) {
-	for _, command := range []string{"list", "check"} {
-		said := printed(t, "schema", command)
-		for _, input := range []string{demo, filepath.Join("..", "..", "testdata", "otlp")} {
-			for _, err := range schematest.Validate(said, printed(t, command, "--format", "json", input)) {
-				t.Errorf("%s %s: %v", command, input, err)
-			}
+// What commands print as JSON is what their schemas say: a schema says one thing, so what another prints is not.
+func TestPrintedIsWhatSchemasSay(t *testing.T) {
+	otlp := filepath.Join("..", "..", "testdata", "otlp")
+	for _, row := range []struct {
+		schema, not string
+		args        []string
+	}{
+		{"list", "check", []string{"list", demo}},
+		{"list", "inspect-all", []string{"list", otlp}},
+		{"check", "list", []string{"check", demo}},
+		{"check", "list", []string{"check", otlp}},
+		{"inspect", "inspect-all", []string{"inspect", "chatcmpl-7c1e", otlp}},
+		{"inspect-all", "inspect", []string{"inspect", "--slowest", "3", demo}},
+		{"inspect-all", "inspect", []string{"inspect", "--all", "chatcmpl-7c1e", otlp}}, // one alone
+		{"inspect-all", "explain-all", []string{"inspect", "--all", "chatcmpl-", otlp}},
+		{"explain", "explain-all", []string{"explain", "late_poll"}},
+		{"explain-all", "explain", []string{"explain", "double_start_load_kv"}},
+		{"explain-all", "inspect-all", []string{"explain"}},
+	} {
+		doc := printed(t, append(row.args, "--format", "json")...)
+		for _, err := range schematest.Validate(printed(t, "schema", row.schema), doc) {
+			t.Errorf("%v: %v", row.args, err)
+		}
+		if len(schematest.Validate(printed(t, "schema", row.not), doc)) == 0 {
+			t.Errorf("%v prints what the schema of %s says too", row.args, row.not)
 		}
 	}
 }

@@ -134,6 +134,35 @@ func TestDocumentsKeepTheirPromise(t *testing.T) {
 	}
 }
 
+// An array is of the document that the command prints of one, with all that hangs below.
+func TestArraysAreOfTheirDocuments(t *testing.T) {
+	for name, one := range map[string]string{"inspect-all": "inspect.Document", "explain-all": "render.Explanation"} {
+		s, err := schema.Command(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		command := strings.TrimSuffix(name, "-all")
+		alone, err := schema.Command(command)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Title != "cbtrace."+command+"/v1[]" || alone.Title != "cbtrace."+command+"/v1" {
+			t.Errorf("titles %q and %q", s.Title, alone.Title)
+		}
+		if len(s.Type) != 1 || s.Type[0] != "array" || s.Items == nil || s.Items.Ref != "#/$defs/"+one {
+			t.Fatalf("%s: no array of %s: %+v", name, one, s)
+		}
+		if len(s.Defs) != len(alone.Defs)+1 || s.Defs[0].Name != one {
+			t.Fatalf("%s: %d definitions, the first %s", name, len(s.Defs), s.Defs[0].Name)
+		}
+		for i, p := range alone.Properties {
+			if have := s.Defs[0].Schema.Properties[i].Name; have != p.Name {
+				t.Errorf("%s: field %s, want %s", name, have, p.Name)
+			}
+		}
+	}
+}
+
 // A report of nothing, and one that has something everywhere, are what their schema says.
 func TestReportIsWhatItsSchemaSays(t *testing.T) {
 	s, err := schema.Command("report")

@@ -13,12 +13,17 @@ func Markdown(w io.Writer) error {
 	b.WriteString("# The JSON of every command\n\n" +
 		"Made from the types of the program (`go test ./cmd/cbtrace -run TestJSONPage -update`); `cbtrace schema COMMAND` prints the same as JSON Schema.\n\n" +
 		"Fields are added within `v1`, never renamed or removed. Times are whole nanoseconds (`*_ns`), instants nanoseconds since 1970 (`*_unix_ns`), shares and rates lie in [0, 1], `*_gbps` is in\n" +
-		"10⁹ bytes a second. What is not known is null or absent, never 0. With several documents (`inspect --all`) JSON is an array, and `--format jsonl` has one a line.\n")
+		"10⁹ bytes a second. What is not known is null or absent, never 0. Several documents are an array,\n" +
+		"of a schema of its own (`cbtrace schema inspect-all`), and with `--format jsonl` one a line.\n")
 	seen := map[string]bool{}
 	for _, d := range Documents {
 		s, err := Command(d.Command)
 		if err != nil {
 			return err
+		}
+		if one, several := strings.CutSuffix(d.Command, all); several {
+			fmt.Fprintf(&b, "\n## %s\n\nA list of [%s](#%s): %s.\n", d.Command, one, anchor(one), s.Description)
+			continue
 		}
 		fmt.Fprintf(&b, "\n## %s\n\n", strings.Replace(d.Command, "-", " ", 1))
 		if s.Description != "" {
