@@ -159,7 +159,7 @@ func (a *app) fold(cmd *cobra.Command, c *analyze.Capture, f *exportFlags, fold 
 		case err != nil:
 			return err
 		case len(found) == 0:
-			return notFound(c, f.request, near)
+			return notFound(ctx, c, f.request, near)
 		case len(found) > 1:
 			return usagef("--request: %q fits %d requests; cbtrace inspect %s lists them", f.request, len(found), f.request)
 		}

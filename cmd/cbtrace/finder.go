@@ -103,7 +103,7 @@ func (a *app) chosen(ctx context.Context, c *analyze.Capture, f *finder, id stri
 	case err != nil:
 		return nil, err
 	case len(found) == 0:
-		return nil, notFound(c, id, near)
+		return nil, notFound(ctx, c, id, near)
 	case f.latest:
 		found = found[len(found)-1:]
 	case len(found) > 1 && !f.all:
@@ -142,6 +142,9 @@ func (a *app) searched(ctx context.Context, c *analyze.Capture, f *finder) ([]st
 	case len(r.Found) == 0 && what == "":
 		return nil, noRequest(c)
 	case len(r.Found) == 0:
+		if where := c.Facts().Analysis.Where; where != "" {
+			what += " that satisfies " + where
+		}
 		return nil, fmt.Errorf("no request%s", what)
 	case r.Near:
 		a.note("no request%s was going on at %s: this one is the nearest", what, f.at.text)

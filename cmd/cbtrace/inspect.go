@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -156,8 +158,12 @@ func (a *app) showRequests(out *outputFlags, pageOf func(*inspect.Document) *ren
 	})
 }
 
-// notFound is the error of an id that no request has: with the ids that are nearest, or with what else was meant.
-func notFound(c *analyze.Capture, id string, near []string) error {
+// notFound is the error of an id that no request has that is selected: with what leaves the request out, with the ids that are nearest, or with what
+// else was meant.
+func notFound(ctx context.Context, c *analyze.Capture, id string, near []string) error {
+	if left, err := c.LeftOut(ctx, id); err != nil || len(left) > 0 {
+		return cmp.Or(err, leftOut(c, id, left))
+	}
 	if !c.Picked() && c.Summary.Records == c.Summary.Unattributed+c.Summary.ProcessRecords {
 		return noRequest(c)
 	}
@@ -185,6 +191,31 @@ func notFound(c *analyze.Capture, id string, near []string) error {
 		text += "; no id of a sample is like it (--survey full looks at all)"
 	}
 	return errors.New(text)
+}
+
+// leftOut is the error of an id whose requests are there and are not selected.
+func leftOut(c *analyze.Capture, id string, left []analyze.Found) error {
+	why := func(f *analyze.Found) string {
+		switch {
+		case !f.Outside:
+			return "excluded by --where: it does not satisfy " + c.Facts().Analysis.Where
+		case f.Start == 0:
+			return "excluded by --since or --until: it has no time"
+		}
+		return "excluded by --since or --until: it starts at " + render.Instant(int64(f.Start), nil)
+	}
+	if len(left) == 1 {
+		return fmt.Errorf("request %s was found and is %s", render.Escape(left[0].ID), why(&left[0]))
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%q fits %s, all of them excluded:", id, render.Plural(int64(len(left)), "request"))
+	for i := range left[:min(len(left), candidatesShown)] {
+		fmt.Fprintf(&b, "\n%s %s", render.Escape(left[i].ID), why(&left[i]))
+	}
+	if more := len(left) - candidatesShown; more > 0 {
+		fmt.Fprintf(&b, "\n… %s more", render.Count(int64(more)))
+	}
+	return errors.New(b.String())
 }
 
 // ambiguous is the error of an id that several requests have (R3.1).

@@ -27,6 +27,7 @@ type Found struct {
 	TTFT         model.Opt
 	Verdict      model.Verdict
 	Match        Match
+	Outside      bool // of one that was left out: it starts at another time; false: it does not satisfy Options.Where
 
 	doubtful bool // the sample may be too little for it
 }
@@ -80,12 +81,23 @@ const nearLimit = 5
 // Find lists the requests that fit a query: those of the best kind of match alone, in order of (start, id). Without any it names the ids that
 // are most like it.
 func (c *Capture) Find(ctx context.Context, query string) (found []Found, near []string, err error) {
+	err = c.seek(ctx, query)
+	return slices.Clone(c.sought.found), slices.Clone(c.sought.near), err
+}
+
+// LeftOut lists the requests that fit a query for which Find finds none: they are there, and Options.Since, Until or Where leave them out.
+func (c *Capture) LeftOut(ctx context.Context, query string) ([]Found, error) {
+	err := c.seek(ctx, query)
+	return slices.Clone(c.sought.left), err
+}
+
+func (c *Capture) seek(ctx context.Context, query string) (err error) {
 	if c.sought.query != query || !c.sought.done {
 		c.sought = sought{query: query}
-		c.sought.found, c.sought.near, err = c.find(ctx, query)
+		err = c.find(ctx, &c.sought)
 		c.sought.done = err == nil
 	}
-	return slices.Clone(c.sought.found), slices.Clone(c.sought.near), err
+	return err
 }
 
 // sought is what was found last: whoever opens a sample asks before whoever shows it.
@@ -93,46 +105,64 @@ type sought struct {
 	query    string
 	done     bool
 	found    []Found
+	left     []Found // that fit and are not selected, where none is that fits
 	near     []string
 	doubtful bool
 }
 
-func (c *Capture) find(ctx context.Context, query string) (found []Found, near []string, err error) {
-	q := NewQuery(query)
+func (c *Capture) find(ctx context.Context, s *sought) error {
+	q := NewQuery(s.query)
 	workers := make([]finds, c.opt.jobs())
-	err = c.rowsOf(ctx, nil, func(w int) (func(*model.Request) bool, func(*analyzer, *model.Row) error) {
+	err := c.judgedOf(ctx, nil, func(w int) (func(*model.Request) bool, func(*analyzer, *model.Row, selection) error) {
 		f := &workers[w]
 		wanted := func(r *model.Request) bool {
-			f.near(query, r.ID)
+			f.near(s.query, r.ID)
 			return q.match(r) != NoMatch
 		}
-		return wanted, func(a *analyzer, row *model.Row) error {
-			f.found = append(f.found, Found{ID: row.ID, External: row.External, Start: row.Start, Window: row.Window, TTFT: row.TTFT, Verdict: row.Verdict, Match: q.match(a.req),
-				doubtful: c.opt.Sampled && a.checker.Doubts(a.req)}.clone())
+		return wanted, func(a *analyzer, row *model.Row, s selection) error {
+			to := &f.found
+			if s != selected {
+				to = &f.left
+			}
+			*to = append(*to, Found{ID: row.ID, External: row.External, Start: row.Start, Window: row.Window, TTFT: row.TTFT, Verdict: row.Verdict, Match: q.match(a.req),
+				Outside: s == otherTime, doubtful: c.opt.Sampled && a.checker.Doubts(a.req)}.clone())
 			return nil
 		}
 	})
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	var all finds
 	for _, f := range workers {
 		all.found = append(all.found, f.found...)
+		all.left = append(all.left, f.left...)
 		for _, n := range f.nearest {
 			all.add(n)
 		}
 	}
-	if len(all.found) == 0 {
-		for _, n := range all.nearest {
-			near = append(near, n.id)
-		}
-		return nil, near, nil
+	fits, list := all.found, &s.found
+	if len(fits) == 0 {
+		fits, list = all.left, &s.left
 	}
-	c.sought.doubtful = slices.ContainsFunc(all.found, func(f Found) bool { return f.doubtful }) // whatever they fit by: list shows them too
-	best := slices.MinFunc(all.found, func(a, b Found) int { return cmp.Compare(a.Match, b.Match) }).Match
-	found = slices.DeleteFunc(all.found, func(f Found) bool { return f.Match != best })
-	slices.SortFunc(found, func(a, b Found) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.ID, b.ID)) })
-	return found, nil, nil
+	s.doubtful = slices.ContainsFunc(fits, func(f Found) bool { return f.doubtful }) // whatever they fit by: list shows them too
+	if *list = best(fits); len(*list) > 0 {
+		return nil
+	}
+	for _, n := range all.nearest {
+		s.near = append(s.near, n.id)
+	}
+	return nil
+}
+
+// best are those of the best kind of match, in order of (start, id).
+func best(all []Found) []Found {
+	if len(all) == 0 {
+		return nil
+	}
+	best := slices.MinFunc(all, func(a, b Found) int { return cmp.Compare(a.Match, b.Match) }).Match
+	all = slices.DeleteFunc(all, func(f Found) bool { return f.Match != best })
+	slices.SortFunc(all, func(a, b Found) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.ID, b.ID)) })
+	return all
 }
 
 // Picked reports whether only what some requests need was read (R5.7).
@@ -144,13 +174,14 @@ func (c *Capture) Sampled() bool { return c.opt.Sampled }
 // Doubtful reports whether the sample is too little for the requests that fit a query: reading everything may tell of their clocks, or of the end of a
 // process, what it does not (R5.7).
 func (c *Capture) Doubtful(ctx context.Context, query string) (bool, error) {
-	_, _, err := c.Find(ctx, query)
+	err := c.seek(ctx, query)
 	return c.sought.doubtful, err
 }
 
 // finds is what one worker found.
 type finds struct {
 	found   []Found
+	left    []Found // that fit and are not selected
 	nearest []nearID
 }
 

@@ -262,10 +262,18 @@ func (c *Capture) rows(ctx context.Context, start func(worker int) func(*analyze
 
 // rowsOf is rows of the requests that a worker's wanted asks for, which are cleaned and no more, with the calls that were found for them through hashes.
 func (c *Capture) rowsOf(ctx context.Context, found map[string]*chunkSet, start func(worker int) (wanted func(*model.Request) bool, fn func(*analyzer, *model.Row) error)) error {
+	return c.judgedOf(ctx, found, func(worker int) (func(*model.Request) bool, func(*analyzer, *model.Row, selection) error) {
+		wanted, fn := start(worker)
+		return wanted, onlySelected(fn)
+	})
+}
+
+// judgedOf is rowsOf with the requests that are not selected among the others.
+func (c *Capture) judgedOf(ctx context.Context, found map[string]*chunkSet, start func(worker int) (wanted func(*model.Request) bool, fn func(*analyzer, *model.Row, selection) error)) error {
 	c.analysed.n.Store(0)
 	c.analysed.sum.Store(0)
 	return c.partitions(ctx, func(worker int) func(*model.Request) error {
-		read := c.selected(start(worker))
+		read := c.judged(start(worker))
 		return func(g *model.Request) error {
 			found[g.ID].with(g)
 			return read(g)
@@ -273,8 +281,31 @@ func (c *Capture) rowsOf(ctx context.Context, found map[string]*chunkSet, start 
 	})
 }
 
+// A selection says whether a request is selected, and what leaves it out.
+type selection uint8
+
+const (
+	selected  selection = iota
+	otherTime           // Since or Until: it starts at another time
+	otherwise           // Where: it is not so
+)
+
+func onlySelected(fn func(*analyzer, *model.Row) error) func(*analyzer, *model.Row, selection) error {
+	return func(a *analyzer, row *model.Row, s selection) error {
+		if s != selected {
+			return nil
+		}
+		return fn(a, row)
+	}
+}
+
 // selected analyses the requests of one worker that are wanted (nil: all) and gives the rows of those that are selected to fn.
 func (c *Capture) selected(wanted func(*model.Request) bool, fn func(*analyzer, *model.Row) error) func(*model.Request) error {
+	return c.judged(wanted, onlySelected(fn))
+}
+
+// judged is selected with the requests that are not selected among the others.
+func (c *Capture) judged(wanted func(*model.Request) bool, fn func(*analyzer, *model.Row, selection) error) func(*model.Request) error {
 	since, until, _ := c.Interval()
 	a := newAnalyzer(c.Table, &c.opt)
 	return func(g *model.Request) error {
@@ -286,10 +317,14 @@ func (c *Capture) selected(wanted func(*model.Request) bool, fn func(*analyzer, 
 			c.analysed.n.Add(1)
 			c.analysed.sum.Add(row.Hash)
 			c.meet(r)
-			if row.Start < since || row.Start >= until || c.opt.Where != nil && !c.opt.Where.Match(r, row) {
-				continue
+			s := selected
+			switch {
+			case row.Start < since || row.Start >= until:
+				s = otherTime
+			case c.opt.Where != nil && !c.opt.Where.Match(r, row):
+				s = otherwise
 			}
-			if err := fn(a, row); err != nil {
+			if err := fn(a, row, s); err != nil {
 				return err
 			}
 		}
