@@ -3,17 +3,25 @@ package ingest
 import (
 	"bytes"
 	"encoding/binary"
+	"iter"
 	"slices"
 )
 
 // A matcher finds any of several byte strings in one pass that looks at a fraction of the bytes (Wu and Manber, "A fast algorithm for multi-pattern
 // searching", 1994): where the four bytes at the end of a window stand in none of the strings, the window moves past them. A window is as wide as the
-// shortest string, and no wider than maxWidth: the end of an id tells it from others, its beginning is the same in all of a kind.
+// shortest string, and no wider than maxWidth: the end of an id tells it from others, its beginning is the same in all of a kind. Of a string in which case
+// does not matter the bytes stand in either case: that costs places in the table, and nothing where most bytes are passed over.
 type matcher struct {
-	patterns [][]byte
+	patterns []needle
 	width    int                   // of the window, in bytes
 	shift    [1 << shiftBits]uint8 // by hash of four bytes: how many bytes the window may move
 	buckets  map[uint32][]int      // patterns that end in four bytes with this hash
+}
+
+// A needle is what a matcher looks for.
+type needle struct {
+	b    []byte
+	fold bool // b is hex digits in lower case, maybe in quotes: it stands for them in either case, one by one
 }
 
 const (
@@ -30,24 +38,48 @@ func gramHash(b []byte) uint32 {
 }
 
 // newMatcher makes a matcher of patterns of minPattern to maxPattern bytes; there is at least one.
-func newMatcher(patterns [][]byte) *matcher {
+func newMatcher(patterns []needle) *matcher {
 	m := &matcher{patterns: patterns, width: maxWidth, buckets: map[uint32][]int{}}
 	for _, p := range patterns {
-		m.width = min(m.width, len(p))
+		m.width = min(m.width, len(p.b))
 	}
 	for i := range m.shift {
 		m.shift[i] = uint8(m.farthest())
 	}
 	for n, p := range patterns {
-		end := p[len(p)-m.width:]
+		end := p.b[len(p.b)-m.width:]
 		for at := 0; at+gram <= m.width; at++ {
-			h := gramHash(end[at:])
-			m.shift[h] = min(m.shift[h], uint8(m.width-gram-at))
+			for h := range p.hashes(end[at:]) {
+				m.shift[h] = min(m.shift[h], uint8(m.width-gram-at))
+				if at+gram == m.width && !slices.Contains(m.buckets[h], n) {
+					m.buckets[h] = append(m.buckets[h], n)
+				}
+			}
 		}
-		last := gramHash(end[m.width-gram:])
-		m.buckets[last] = append(m.buckets[last], n)
 	}
 	return m
+}
+
+// hashes are those of the four bytes that b begins with, in either case where that does not matter.
+func (p *needle) hashes(b []byte) iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+	cases:
+		for upper := range 1 << gram { // which of them are in upper case
+			v := [gram]byte(b)
+			for i := range v {
+				if upper>>i&1 == 0 {
+					continue
+				}
+				if !p.fold || v[i] < 'a' || v[i] > 'f' {
+					continue cases
+				}
+				v[i] -= 'a' - 'A'
+			}
+			if !yield(gramHash(v[:])) {
+				return
+			}
+		}
+	}
 }
 
 // farthest is how many bytes the window moves where nothing hints at a match.
@@ -55,7 +87,7 @@ func (m *matcher) farthest() int { return m.width - gram + 1 }
 
 // longest is the length of the longest pattern.
 func (m *matcher) longest() int {
-	return len(slices.MaxFunc(m.patterns, func(a, b []byte) int { return len(a) - len(b) }))
+	return len(slices.MaxFunc(m.patterns, func(a, b needle) int { return len(a.b) - len(b.b) }).b)
 }
 
 // next is where the match in b[from:] ends that ends first, -1 without any. It goes through both halves of b at a time: of two streams memory gives more
@@ -123,7 +155,8 @@ func (m *matcher) scan(b []byte, from, at, end int) (stop int, found bool) {
 // matches reports whether one of the patterns ends b.
 func (m *matcher) matches(b []byte) bool {
 	for _, n := range m.buckets[gramHash(b[len(b)-gram:])] {
-		if bytes.HasSuffix(b, m.patterns[n]) {
+		p := &m.patterns[n]
+		if p.fold && len(b) >= len(p.b) && bytes.EqualFold(b[len(b)-len(p.b):], p.b) || !p.fold && bytes.HasSuffix(b, p.b) {
 			return true
 		}
 	}

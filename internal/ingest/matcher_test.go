@@ -45,11 +45,11 @@ func TestMatcherByHand(t *testing.T) {
 		for _, p := range c.patterns {
 			patterns = append(patterns, []byte(p))
 		}
-		if got := newMatcher(patterns).next([]byte(c.text), c.from); got != c.want {
+		if got := newMatcher(needles(patterns)).next([]byte(c.text), c.from); got != c.want {
 			t.Errorf("%q from %d in %d bytes: %d, want %d", c.patterns, c.from, len(c.text), got, c.want)
 		}
 	}
-	m := newMatcher([][]byte{[]byte(trace)})
+	m := newMatcher([]needle{{b: []byte(trace)}})
 	for at := range 1000 - len(trace) + 1 { // wherever it stands
 		text := bytes.Repeat([]byte("x"), 1000)
 		copy(text[at:], trace)
@@ -57,6 +57,56 @@ func TestMatcherByHand(t *testing.T) {
 			t.Errorf("at %d: %d", at, got)
 		}
 	}
+}
+
+// Hex digits stand for themselves in either case, digit by digit; nothing else does.
+func TestMatcherFolds(t *testing.T) {
+	const digits = "00f067aa0ba902b74bf92f3577b34da6" // 32 bytes: the window is the last 19, which begin with 902b
+	long := strings.Repeat("x", 5000)
+	for _, c := range []struct {
+		patterns []needle
+		text     string
+		want     int
+	}{
+		{[]needle{{[]byte(digits), true}}, long + digits + long, 5032},
+		{[]needle{{[]byte(digits), true}}, long + strings.ToUpper(digits) + long, 5032},
+		{[]needle{{[]byte(digits), true}}, long + "00F067aA0ba902B74bF92f3577b34dA6" + long, 5032}, // in the window and before it
+		{[]needle{{[]byte(digits), true}}, long + "00f067aa0ba902b74bf92f3577b34DA6" + long, 5032}, // at its end
+		{[]needle{{[]byte(digits), true}}, long + "10F067aA0ba902B74bF92f3577b34dA6" + long, -1},   // another digit before it
+		{[]needle{{[]byte(digits), true}}, long + "00F067aA0ba902B74bF92f3577b34dA7" + long, -1},
+		{[]needle{{b: []byte(digits)}}, long + strings.ToUpper(digits), -1},
+		{[]needle{{b: []byte(digits)}, {[]byte("abcdef"), true}}, long + strings.ToUpper(digits) + "aBcDeF", 5038},
+		{[]needle{{[]byte(`"abc"`), true}}, `'ABC' "aBC"`, 11},
+		{[]needle{{[]byte("12345"), true}}, "\x11\x12\x13\x14\x15 12345", 11}, // a digit has no other case
+		{[]needle{{[]byte("bcdef0"), true}, {[]byte("cdef0"), true}}, "xBCdef0", 7},
+	} {
+		if got := newMatcher(c.patterns).next([]byte(c.text), 0); got != c.want {
+			t.Errorf("%s in %d bytes: %d, want %d", c.patterns[0].b, len(c.text), got, c.want)
+		}
+	}
+	m := newMatcher([]needle{{[]byte("abcdefabcdefabcdefab"), true}})
+	text := make([]byte, 100)
+	for n := range 1 << 14 { // any mixture of cases from the seventh on, wherever it stands
+		at := copy(text, strings.Repeat(".", n%80))
+		for i := range 20 {
+			c := "abcdefabcdefabcdefab"[i]
+			if n<<6>>i&1 != 0 {
+				c -= 'a' - 'A'
+			}
+			text[at+i] = c
+		}
+		if got := m.next(text[:at+20], 0); got != at+20 {
+			t.Fatalf("%q: %d", text[:at+20], got)
+		}
+	}
+}
+
+// needles are patterns in which case matters.
+func needles(patterns [][]byte) (out []needle) {
+	for _, p := range patterns {
+		out = append(out, needle{b: p})
+	}
+	return out
 }
 
 // firstEnd is what next of a matcher is to be.
@@ -86,7 +136,7 @@ func FuzzMatcher(f *testing.F) {
 			return
 		}
 		text = append(bytes.Repeat(text, int(times)), patterns[0]...)
-		m := newMatcher(patterns)
+		m := newMatcher(needles(patterns))
 		for at, n := min(int(from), len(text)), 0; at >= 0 && n < 20; n++ {
 			want := firstEnd(patterns, text, at)
 			if got := m.next(text, at); got != want {
@@ -125,7 +175,7 @@ func TestMatcher(t *testing.T) {
 				patterns[i] = slices.Clone(text[r.IntN(len(text)-40):][:20+r.IntN(20)])
 			}
 		}
-		m := newMatcher(patterns)
+		m := newMatcher(needles(patterns))
 		from := r.IntN(len(text) + 1)
 		if got, want := m.next(text, from), firstEnd(patterns, text, from); got != want {
 			t.Fatalf("round %d: %q from %d in %q: %d, want %d", round, patterns, from, text, got, want)
@@ -145,7 +195,7 @@ func BenchmarkMatcher(b *testing.B) {
 		for _, p := range set {
 			patterns = append(patterns, []byte(p))
 		}
-		m := newMatcher(patterns)
+		m := newMatcher(needles(patterns))
 		b.Run(set[0], func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			for b.Loop() {

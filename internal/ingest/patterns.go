@@ -13,9 +13,15 @@ import (
 
 // A pattern is bytes to look for in JSON, in protobuf, or in both.
 type pattern struct {
-	b            []byte
+	needle
 	text, binary bool
 }
+
+func inText(b []byte) pattern   { return pattern{needle{b: b}, true, false} }
+func inBinary(b []byte) pattern { return pattern{needle{b: b}, false, true} }
+
+// inDigits is hex digits in lower case, as which JSON has ids: readers take either case, and both in one id.
+func inDigits(digits string) pattern { return pattern{needle{[]byte(digits), true}, true, false} }
 
 type matcherKey struct {
 	from, to int
@@ -33,7 +39,7 @@ func (p *picker) ask(text string) error {
 		}
 		var raw [8]byte
 		binary.BigEndian.PutUint64(raw[:], *p.half)
-		p.add(pattern{[]byte(strings.ToLower(text)), true, false}, pattern{[]byte(strings.ToUpper(text)), true, false}, pattern{raw[:], false, true})
+		p.add(inDigits(strings.ToLower(text)), inBinary(raw[:]))
 		p.addBase64(raw[1:7], 8) // its bytes 9 to 14 of 16 begin a group of three
 	}
 	if p.whole != nil {
@@ -42,8 +48,7 @@ func (p *picker) ask(text string) error {
 	return p.addPrefix()
 }
 
-// addPrefix looks for trace ids that begin with what was asked for: as hex digits, which are looked for already, as base64 and as bytes, where it is long
-// enough for that.
+// addPrefix looks for trace ids that begin with what was asked for: as hex digits, as base64 and as bytes, where it is long enough for that.
 func (p *picker) addPrefix() error {
 	n := len(p.prefix)
 	if n == 0 {
@@ -60,11 +65,11 @@ func (p *picker) addPrefix() error {
 	if whole < minPattern || n/2 < minPattern && slices.ContainsFunc(p.files, func(k *seekable) bool { return k.frame != nil }) {
 		return errPickAll
 	}
-	p.add(pattern{bytes.ToUpper(p.prefix), true, false})
+	p.add(inDigits(string(p.prefix)))
 	p.addBase64(raw[:], whole)
 	p.addDigitsBase64(p.prefix)
 	if n/2 >= minPattern {
-		p.add(pattern{slices.Clone(raw[:n/2]), false, true})
+		p.add(inBinary(slices.Clone(raw[:n/2])))
 	}
 	return nil
 }
@@ -72,17 +77,16 @@ func (p *picker) addPrefix() error {
 // addDigitsBase64 looks for hex digits that were taken for bytes and written in base64 (decode.TraceID); that needs no + and no /.
 func (p *picker) addDigitsBase64(digits []byte) {
 	n := len(digits) * 8 / 6
-	p.add(pattern{[]byte(base64.RawStdEncoding.EncodeToString(digits)[:n]), true, false},
-		pattern{[]byte(base64.RawStdEncoding.EncodeToString(bytes.ToUpper(digits))[:n]), true, false})
+	p.add(inText([]byte(base64.RawStdEncoding.EncodeToString(digits)[:n])), inText([]byte(base64.RawStdEncoding.EncodeToString(bytes.ToUpper(digits))[:n])))
 }
 
 // addBase64 looks for the first n characters of bytes in base64, of either alphabet, with what JSON writers may make of / and +.
 func (p *picker) addBase64(raw []byte, n int) {
 	standard := base64.RawStdEncoding.EncodeToString(raw)[:n]
-	p.add(pattern{[]byte(standard), true, false}, pattern{[]byte(base64.RawURLEncoding.EncodeToString(raw)[:n]), true, false})
+	p.add(inText([]byte(standard)), inText([]byte(base64.RawURLEncoding.EncodeToString(raw)[:n])))
 	for _, plus := range []string{"+", `\u002B`, `\u002b`} {
 		for _, slash := range []string{"/", `\/`} {
-			p.add(pattern{[]byte(strings.NewReplacer("+", plus, "/", slash).Replace(standard)), true, false})
+			p.add(inText([]byte(strings.NewReplacer("+", plus, "/", slash).Replace(standard))))
 		}
 	}
 }
@@ -92,12 +96,12 @@ func (p *picker) addID(id string) error {
 	if len(id) < minPattern || len(id) > maxPattern-2 || len(p.ids) > maxIDs || !plainText(id) {
 		return errPickAll
 	}
-	p.add(pattern{[]byte(id), true, true})
+	p.add(pattern{needle{b: []byte(id)}, true, true})
 	for _, form := range formsOf(id)[1:] {
 		if len(form)+2 < minPattern || !plainText(form) {
 			return errPickAll
 		}
-		p.add(pattern{[]byte(`"` + form + `"`), true, false}, pattern{append([]byte{stringTag, byte(len(form))}, form...), false, true})
+		p.add(inText([]byte(`"`+form+`"`)), inBinary(append([]byte{stringTag, byte(len(form))}, form...)))
 	}
 	return nil
 }
@@ -132,9 +136,9 @@ func (p *picker) addTrace(t model.TraceID) error {
 			return errPickAll
 		}
 	}
-	p.add(pattern{raw[:], false, true})
+	p.add(inBinary(raw[:]))
 	for _, form := range forms {
-		p.add(pattern{[]byte(form), true, false}, pattern{[]byte(strings.ToUpper(form)), true, false})
+		p.add(inDigits(form))
 	}
 	p.addBase64(raw[:], 21) // 126 of its 128 bits: padding or not
 	p.addDigitsBase64([]byte(digits))
@@ -143,7 +147,7 @@ func (p *picker) addTrace(t model.TraceID) error {
 
 func (p *picker) add(patterns ...pattern) {
 	for _, n := range patterns {
-		if !slices.ContainsFunc(p.patterns, func(o pattern) bool { return string(o.b) == string(n.b) && o.text == n.text }) {
+		if !slices.ContainsFunc(p.patterns, func(o pattern) bool { return string(o.b) == string(n.b) && o.fold == n.fold && o.text == n.text }) {
 			p.patterns = append(p.patterns, n)
 		}
 	}
@@ -157,10 +161,10 @@ func (p *picker) matcher(from, to int, binary bool) *matcher {
 	if m, ok := p.matchers[key]; ok {
 		return m
 	}
-	var patterns [][]byte
+	var patterns []needle
 	for _, n := range p.patterns[from:to] {
 		if n.binary && binary || n.text && !binary {
-			patterns = append(patterns, n.b)
+			patterns = append(patterns, n.needle)
 		}
 	}
 	var m *matcher

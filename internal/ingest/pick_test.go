@@ -77,6 +77,8 @@ func TestPickLines(t *testing.T) {
 			file.WriteString(lineOfSpan(other, "child", at, "", pad))
 		case 1600: // the digits as if they were the bytes
 			file.WriteString(lineOfSpan(base64.StdEncoding.EncodeToString([]byte(want)), "digits", at, "", pad))
+		case 1700: // hex digits in either case, as readers take them
+			file.WriteString(lineOfSpan("1123456789AbcDEf1123456789aBCdeF", "mixed", at, "", pad))
 		case 2000:
 			file.WriteString(strings.TrimSuffix(lineOfSpan(want, "last", at, "", pad), "\n"))
 		default:
@@ -91,8 +93,8 @@ func TestPickLines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := []string{"child@1501", "digits@1600", "first@1", "last@2000", "llm_request@1500", "long@230", "named@1000"}
-	for _, id := range []string{"chatcmpl-77-0011aabb", "chatcmpl-77", "chatcmpl-77-0", want, want[16:], want[:9], want[:31], "chatcmpl-77#2"} {
+	all := []string{"child@1501", "digits@1600", "first@1", "last@2000", "llm_request@1500", "long@230", "mixed@1700", "named@1000"}
+	for _, id := range []string{"chatcmpl-77-0011aabb", "chatcmpl-77", "chatcmpl-77-0", want, want[16:], want[:9], want[:31], "chatcmpl-77#2", "1123456789aBcdEF1123456789AbCDEf", "1123456789aBcdEF"} {
 		names, pick := readPicked(t, set, id, false)
 		if pick == nil || !slices.Equal(names, all) {
 			t.Errorf("%s: %v, want %v; %v", id, names, all, pick)
