@@ -112,7 +112,7 @@ func (a *app) mismatches(in *budget.Input, strict bool) error {
 
 // budget reads a budget file.
 func (a *app) budget(path string) (*budget.Budget, error) {
-	file, err := os.Open(path)
+	file, err := a.openNamed(path)
 	if err != nil {
 		return nil, usagef("--budget: %w", err)
 	}

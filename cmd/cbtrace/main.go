@@ -17,6 +17,7 @@ func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
 // An app is one run of the program.
 type app struct {
+	ctx      context.Context // ends with an interrupt
 	stdin    io.Reader
 	stdout   *pipe
 	stderr   *screen
@@ -32,7 +33,7 @@ type app struct {
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	a := &app{stdin: newStandardInput(ctx, stdin), stdout: &pipe{w: stdout}, stderr: &screen{w: stderr}, getenv: os.Getenv}
+	a := &app{ctx: ctx, stdin: newStandardInput(ctx, stdin), stdout: &pipe{w: stdout}, stderr: &screen{w: stderr}, getenv: os.Getenv}
 	defer a.scratch.clear()
 	a.catchSignals(cancel)
 	root := newRoot(a)

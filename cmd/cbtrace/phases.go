@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -64,7 +63,7 @@ func (a *app) capture(ctx context.Context, f *captureFlags, args []string, v vie
 		opt.Where = f.where.expr
 	}
 	for _, path := range f.survey {
-		file, err := os.Open(path)
+		file, err := a.openNamed(path)
 		if err != nil {
 			return nil, fmt.Errorf("--survey: %w", err)
 		}
@@ -136,7 +135,7 @@ func (a *app) reading(f *captureFlags, args []string) (set *ingest.Set, opt anal
 	}
 	read = ingest.Options{Jobs: f.jobs, Progress: a.progress(set)}
 	if f.profileMap != "" {
-		if read.ProfileKeys, err = profileKeys(f.profileMap); err != nil {
+		if read.ProfileKeys, err = a.profileKeys(f.profileMap); err != nil {
 			return nil, opt, read, &usageError{fmt.Errorf("--profile-map: %w", err)}
 		}
 	}
@@ -144,8 +143,8 @@ func (a *app) reading(f *captureFlags, args []string) (set *ingest.Set, opt anal
 }
 
 // profileKeys reads a file of --profile-map.
-func profileKeys(path string) (*profile.Keys, error) {
-	f, err := os.Open(path)
+func (a *app) profileKeys(path string) (*profile.Keys, error) {
+	f, err := a.openNamed(path)
 	if err != nil {
 		return nil, err
 	}

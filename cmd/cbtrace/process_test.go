@@ -140,6 +140,53 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
+// R3.3: what is read beside the inputs may be a named pipe, and whoever writes to it may take their time: an interrupt does not wait for them.
+func TestInterruptBesideInputs(t *testing.T) {
+	path := capture(t, 5)
+	budgets := filepath.Join("..", "..", "testdata", "budgets", "demo.yaml")
+	pipe := fifo(t)
+	for _, args := range [][]string{
+		{"report", "--survey", pipe, path}, {"report", "--profile-map", pipe, path}, {"cut", "--profile-map", pipe, "--shards", "2", filepath.Join(t.TempDir(), "shards"), path},
+		{"gate", "--budget", pipe, path}, {"gate", "--budget", budgets, "--baseline", pipe, path}, {"merge", pipe},
+	} {
+		cmd, stdout, stderr, tmp := command(t, args...)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		w, err := os.OpenFile(pipe, os.O_WRONLY, 0) // once it is opened at the other end
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.WriteString("version: 1\n"); err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		err = cmd.Wait()
+		exit, ok := errors.AsType[*exec.ExitError](err)
+		if !ok || exit.ExitCode() != exitInterrupted || stdout.Len() > 0 || stderr.Len() > 0 {
+			t.Errorf("%v: %v, %q, %q; want status 130 and silence", args, err, stdout, stderr)
+		}
+		if d := time.Since(start); d >= stopTime {
+			t.Errorf("%v: stopped after %v", args, d)
+		}
+		w.Close()
+		empty(t, tmp)
+	}
+}
+
+// fifo makes a named pipe.
+func fifo(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Skip(err)
+	}
+	return path
+}
+
 // R3.3: a pipe that nobody reads ends the run silently with the status it would have had.
 func TestBrokenPipe(t *testing.T) {
 	path := capture(t, 50)

@@ -54,7 +54,7 @@ func (a *app) isSaved(arg string) bool {
 func (a *app) readSaved(path string, dict *model.Dict) (*saved.Report, error) {
 	var r io.Reader = a.stdin
 	if path != ingest.Stdin {
-		f, err := os.Open(path)
+		f, err := a.openNamed(path)
 		if err != nil {
 			return nil, err
 		}

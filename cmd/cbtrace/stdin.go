@@ -3,9 +3,54 @@ package main
 import (
 	"context"
 	"io"
+	"os"
 )
 
-// A standardInput is read by a goroutine of its own, so that an interrupt ends a run that waits for input (R3.3). One goroutine at a time may use it.
+// A namedFile is a file that is read for what is in it, not as an input: a survey, a map, a budget, a saved report.
+type namedFile struct {
+	io.Reader
+	file *os.File
+}
+
+func (f *namedFile) Name() string { return f.file.Name() }
+func (f *namedFile) Close() error { return f.file.Close() }
+
+// openNamed opens such a file. Neither opening nor reading a pipe or a device outlasts an interrupt (R3.3).
+func (a *app) openNamed(path string) (*namedFile, error) {
+	if info, err := os.Stat(path); err != nil || info.Mode().IsRegular() || info.IsDir() {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		return &namedFile{f, f}, nil
+	}
+	type opened struct {
+		f   *os.File
+		err error
+	}
+	done := make(chan opened)
+	go func() {
+		f, err := os.Open(path) // of a pipe that nobody writes to, for as long as that is so
+		select {
+		case done <- opened{f, err}:
+		case <-a.ctx.Done():
+			if err == nil {
+				f.Close()
+			}
+		}
+	}()
+	select {
+	case o := <-done:
+		if o.err != nil {
+			return nil, o.err
+		}
+		return &namedFile{newStandardInput(a.ctx, o.f), o.f}, nil
+	case <-a.ctx.Done():
+		return nil, context.Cause(a.ctx)
+	}
+}
+
+// A standardInput, or what else may keep a run waiting, is read by a goroutine of its own, so that an interrupt ends a run that waits for input (R3.3). One goroutine at a time may use it.
 type standardInput struct {
 	ctx context.Context
 	r   io.Reader
