@@ -298,3 +298,11 @@ func TestLoadWords(t *testing.T) {
 		}
 	}
 }
+
+// Of many models those of most requests are named; of as many, by name.
+func TestModelWords(t *testing.T) {
+	d := &report.Document{Models: map[string]float64{"a": 0.05, "b": 0.05, "c": 0.05, "d": 0.05, "z": 0.7, "y": 0.1}}
+	if got, want := modelWords(d), "z 70 %, y 10 %, a 5 %, b 5 %, 2 more: percentiles mix them, --by model tells them apart"; got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -151,13 +152,15 @@ func sloWords(s *report.SLOResult) string {
 	return fmt.Sprintf("%s: met by %s (%s of %s)", Escape(s.Expr), Percent(s.Share.V), Count(s.Met), Count(s.Of))
 }
 
-// modelWords warns of percentiles that mix models; nothing where there is one, or where they are told apart.
+// modelWords warns of percentiles that mix models, those of most requests first; nothing where there is one, or where they are told apart.
 func modelWords(d *report.Document) string {
 	if len(d.Models) < 2 || slices.ContainsFunc(d.Groups, func(g report.Group) bool { return g.By == report.ByModel.String() }) {
 		return ""
 	}
+	names := sortedKeys(d.Models)
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(d.Models[b], d.Models[a]) })
 	var text []string
-	for _, name := range sortedKeys(d.Models) {
+	for _, name := range names {
 		text = append(text, brief(name)+" "+Percent(d.Models[name]))
 	}
 	if len(text) > modelsShown {
