@@ -149,8 +149,9 @@ var Registry = [NumFindings]Info{
 		"hit ≠ l1 + l2, or hit ≠ prefix + segmented_prefix + non_prefix, where the parts are there (R7.5); no number is repaired.",
 		"Trust hit_tokens for the rate and none of the splits; matches that overlap count once in the total.", sayIdentity},
 	MissingStage: {"missing_stage", Request, Warning, "A stage that must have run was not recorded.",
-		fmt.Sprintf("A cb.execute without cb.model_forward; in a report also hits but no retrieve or scatter, while at least %d %% of such requests of the capture have one.", loadPercent),
-		"Look for dropped spans, or for a load that was skipped.", sayMissing},
+		fmt.Sprintf("A cb.execute without cb.model_forward; and hits but no retrieve or scatter, while at least %d %% of such requests of the capture have one. "+
+			"The second is told by all requests together: report and gate count it, and inspect --finding, list and --where find the first alone.", loadPercent),
+		"Look for dropped spans, or for a load that was skipped; cbtrace report --format json names the 20 longest of both kinds among its findings.", sayMissing},
 	RetrieveFailed: {split.RetrieveFailed, Request, Error, "A retrieve failed, so the tokens had to be computed again.",
 		"success is false on cb.retrieve or mp.retrieve.", "Read the server's log of that time; compare hit rate and written tokens.", sayRetrieveFailed},
 	RequestError: {split.RequestError, Request, Error, "A span of the request ended in an error.",
