@@ -51,7 +51,7 @@ func (a *app) day(cmd *cobra.Command, in *captureFlags, inputs []string) (*budge
 			return nil, err
 		}
 		if sum.Aggregate.Requests() == 0 {
-			return nil, missingf("no request in %s", strings.Join(reports, ", "))
+			return nil, noSavedRequest(reports, sum)
 		}
 		return budget.Saved(strings.Join(reports, ", "), sum), a.judgeSaved(sum, in.strict)
 	}

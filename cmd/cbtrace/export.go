@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/cbtrace/cbtrace/internal/analyze"
+	"github.com/cbtrace/cbtrace/internal/analyze/report"
 	"github.com/cbtrace/cbtrace/internal/model"
 	"github.com/cbtrace/cbtrace/internal/render"
 	"github.com/cbtrace/cbtrace/internal/render/export"
@@ -64,7 +65,7 @@ func newExport(a *app) *cobra.Command {
 				return err
 			}
 			defer c.Close()
-			return a.print(path, func(w io.Writer) error { return a.folded(cmd, c, &f, w) })
+			return a.print(path, func(w io.Writer) error { return a.folded(cmd, c, &in, &f, w) })
 		},
 	}
 	group(cmd, "Export", func(s *pflag.FlagSet) {
@@ -93,9 +94,9 @@ func (f *exportFlags) options() export.Options {
 }
 
 // folded writes folded stacks.
-func (a *app) folded(cmd *cobra.Command, c *analyze.Capture, f *exportFlags, w io.Writer) error {
+func (a *app) folded(cmd *cobra.Command, c *analyze.Capture, in *captureFlags, f *exportFlags, w io.Writer) error {
 	b := bufio.NewWriterSize(w, 1<<16)
-	err := a.fold(cmd, c, f, func(ctx context.Context, c *analyze.Capture, opt export.Options, chosen func(*model.Row) bool) (int64, error) {
+	err := a.fold(cmd, c, in, f, func(ctx context.Context, c *analyze.Capture, opt export.Options, chosen func(*model.Row) bool) (int64, error) {
 		if f.per.value == "request" {
 			return foldedEach(ctx, c, opt, chosen, b)
 		}
@@ -128,7 +129,7 @@ func (a *app) foldedDiff(cmd *cobra.Command, in *captureFlags, f *exportFlags, a
 		if err != nil {
 			return err
 		}
-		err = a.fold(cmd, c, f, func(ctx context.Context, c *analyze.Capture, opt export.Options, chosen func(*model.Row) bool) (n int64, err error) {
+		err = a.fold(cmd, c, in, f, func(ctx context.Context, c *analyze.Capture, opt export.Options, chosen func(*model.Row) bool) (n int64, err error) {
 			parts[i].Folded, n, err = foldedSum(ctx, c, opt, chosen)
 			parts[i].Requests = n
 			return n, err
@@ -150,7 +151,8 @@ func (a *app) foldedDiff(cmd *cobra.Command, in *captureFlags, f *exportFlags, a
 }
 
 // fold takes the requests that are chosen through a function, which returns how many those were.
-func (a *app) fold(cmd *cobra.Command, c *analyze.Capture, f *exportFlags, fold func(context.Context, *analyze.Capture, export.Options, func(*model.Row) bool) (int64, error)) error {
+func (a *app) fold(cmd *cobra.Command, c *analyze.Capture, in *captureFlags, f *exportFlags,
+	fold func(context.Context, *analyze.Capture, export.Options, func(*model.Row) bool) (int64, error)) error {
 	ctx, opt := cmd.Context(), f.options()
 	var wanted func(id string) bool
 	if f.request != "" {
@@ -166,35 +168,37 @@ func (a *app) fold(cmd *cobra.Command, c *analyze.Capture, f *exportFlags, fold 
 		wanted = func(id string) bool { return id == found[0].ID }
 	}
 	var left atomic.Int64 // requests without a path that counts
-	for _, all := range []bool{f.all || wanted != nil, true} {
+	pass := func(which report.Counting) (int64, error) {
 		left.Store(0)
-		chosen := func(row *model.Row) bool {
+		return fold(ctx, c, opt, func(row *model.Row) bool {
 			switch {
 			case wanted != nil:
 				return wanted(row.ID)
-			case !all && row.Flags&model.RowVocabulary == 0:
+			case !which.Counts(row.Flags):
 				return false
 			case opt.Weight == export.Critical && !row.Flags.InLatency(): // as the critical path of a report (R8.2)
 				left.Add(1)
 				return false
 			}
 			return true
-		}
-		n, err := fold(ctx, c, opt, chosen)
-		switch {
-		case errors.Is(err, export.ErrManyStacks):
-			return fmt.Errorf("%w: select requests with --where, or take --per request", err)
-		case err != nil:
-			return err
-		case n == 0 && left.Load() == 0 && !all:
-			continue // nothing of the vocabulary: all that there is (R4.4)
-		case n == 0 && left.Load() == 0:
-			return noRequest(c)
-		}
-		if n := left.Load(); n > 0 {
-			a.note("left out: %s without a recorded root, or cut off by the ends of the capture", render.Plural(n, "request"))
-		}
-		break
+		})
+	}
+	asked := f.all || f.request != "" || in.where.id() != ""
+	n, err := pass(report.Counting{Asked: asked, Known: true})
+	if which := c.Counting(asked); err == nil && which.Alone() && c.Others() > 0 { // now that all were seen
+		a.alone(which)
+		n, err = pass(which)
+	}
+	switch {
+	case errors.Is(err, export.ErrManyStacks):
+		return fmt.Errorf("%w: select requests with --where, or take --per request", err)
+	case err != nil:
+		return err
+	case n == 0 && left.Load() == 0:
+		return noRequest(c)
+	}
+	if n := left.Load(); n > 0 {
+		a.note("left out: %s without a recorded root, or cut off by the ends of the capture", render.Plural(n, "request"))
 	}
 	return nil
 }

@@ -130,6 +130,9 @@ func (a *app) searched(ctx context.Context, c *analyze.Capture, f *finder) ([]st
 	if err != nil {
 		return nil, err
 	}
+	if len(r.Found) > 0 {
+		a.alone(c.Counting(false))
+	}
 	what := ""
 	if f.finding != "" {
 		what = " with " + f.finding
@@ -145,7 +148,7 @@ func (a *app) searched(ctx context.Context, c *analyze.Capture, f *finder) ([]st
 		if where := c.Facts().Analysis.Where; where != "" {
 			what += " that satisfies " + where
 		}
-		return nil, fmt.Errorf("no request%s", what)
+		return nil, fmt.Errorf("no request%s%s", what, uncounted(r.Others))
 	case r.Near:
 		a.note("no request%s was going on at %s: this one is the nearest", what, f.at.text)
 	case f.latest:

@@ -168,11 +168,12 @@ func (a *app) subject(cmd *cobra.Command, f *captureFlags, args []string, b *bud
 			return nil, err
 		}
 		if sum.Aggregate.Requests() == 0 {
-			return nil, missingf("no request in %s", strings.Join(reports, ", "))
+			return nil, noSavedRequest(reports, sum)
 		}
 		if sum.Aggregate.Options().Per == report.PerRequest {
 			a.note("%s was saved with --per request: so are its percentiles of stages", reports[0])
 		}
+		a.alone(sum.Aggregate.Counting())
 		return budget.Saved(strings.Join(reports, ", "), sum), a.judgeSaved(sum, f.strict)
 	}
 	c, err := a.open(cmd.Context(), f, args, viewing{})
@@ -187,6 +188,7 @@ func (a *app) subject(cmd *cobra.Command, f *captureFlags, args []string, b *bud
 	if s.Figures.Requests.Total == 0 {
 		return nil, noRequest(c)
 	}
+	a.alone(s.Figures.Counting)
 	return s, nil
 }
 

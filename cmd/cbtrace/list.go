@@ -67,15 +67,17 @@ func newList(a *app) *cobra.Command {
 			}
 			defer c.Close()
 			if stream {
-				return a.streamList(cmd, c, &f, &out, args)
+				return a.streamList(cmd, c, &f, f.others(&in), &out, args)
 			}
-			d, err := c.List(cmd.Context(), f.order(), f.limit, f.all)
+			all := f.others(&in)
+			d, err := c.List(cmd.Context(), f.order(), f.limit, all)
 			if err != nil {
 				return err
 			}
 			if d.Total == 0 {
 				return noRequest(c)
 			}
+			a.alone(c.Counting(all))
 			return a.showList(&out, args, &f, d)
 		},
 	}
@@ -89,6 +91,9 @@ func newList(a *app) *cobra.Command {
 	out.register(cmd, "table", "json", "jsonl", "csv", "markdown")
 	return cmd
 }
+
+// others reports whether requests without a known stage were asked for: all of them, or the one of an id (R4.4).
+func (f *listFlags) others(in *captureFlags) bool { return f.all || in.where.id() != "" }
 
 // order is what was asked for; without an order the first there is.
 func (f *listFlags) order() list.Order {
@@ -114,9 +119,9 @@ func (a *app) showList(out *outputFlags, args []string, f *listFlags, d *list.Do
 var errEnough = errors.New("enough")
 
 // streamList prints rows as they come, or gathers them for a format that needs all of them at once.
-func (a *app) streamList(cmd *cobra.Command, c *analyze.Capture, f *listFlags, out *outputFlags, args []string) error {
+func (a *app) streamList(cmd *cobra.Command, c *analyze.Capture, f *listFlags, all bool, out *outputFlags, args []string) error {
 	rows := func(emit func(*list.Row) error) (shown int64, err error) {
-		_, err = c.StreamList(cmd.Context(), f.all, func(r *list.Row) error {
+		_, err = c.StreamList(cmd.Context(), all, func(r *list.Row) error {
 			if f.limit > 0 && shown == int64(f.limit) {
 				return errEnough
 			}
@@ -129,6 +134,9 @@ func (a *app) streamList(cmd *cobra.Command, c *analyze.Capture, f *listFlags, o
 			err = nil
 		case err == nil && shown == 0:
 			err = noRequest(c)
+		}
+		if err == nil {
+			a.alone(c.Counting(all))
 		}
 		return shown, err
 	}
@@ -168,8 +176,9 @@ func (a *app) listSaved(paths []string, in *captureFlags, f *listFlags) (*list.D
 	if given {
 		a.note("requests that start %s", interval(since, until, a.zone()))
 	}
-	known, other := list.Top{Order: f.order(), Limit: f.limit}, list.Top{Order: f.order(), Limit: f.limit}
-	table := r.Table()
+	found, others := list.Top{Order: f.order(), Limit: f.limit}, int64(0)
+	table, which := r.Table(), r.Aggregate.Counting()
+	which.Asked = which.Asked || f.others(in)
 	for d := range table.All {
 		if d.Start < since || d.Start >= until {
 			continue
@@ -179,20 +188,18 @@ func (a *app) listSaved(paths []string, in *captureFlags, f *listFlags) (*list.D
 				continue
 			}
 		}
-		q := list.OfDigest(d)
-		if f.all || q.Known() {
-			known.Add(&q)
-		} else {
-			other.Add(&q)
+		if !which.Counts(d.Flags) {
+			others++
+			continue
 		}
+		q := list.OfDigest(d)
+		found.Add(&q)
 	}
-	if known.Total == 0 {
-		known = other
+	if found.Total == 0 {
+		return nil, errors.New("no request found in " + render.Plural(int64(len(paths)), "saved report") + uncounted(others))
 	}
-	if known.Total == 0 {
-		return nil, errors.New("no request found in " + render.Plural(int64(len(paths)), "saved report"))
-	}
-	doc := known.Document(r.Dict)
+	a.alone(which)
+	doc := found.Document(r.Dict)
 	if kept := int64(table.Len()); kept < table.Total {
 		doc.Of = model.Some(table.Total)
 		a.note("%s of %s: a saved report keeps a sample", render.Count(kept), render.Plural(table.Total, "request"))

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"strings"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -38,7 +36,7 @@ func newMerge(a *app) *cobra.Command {
 			}
 			empty := sum.Aggregate.Requests() == 0
 			if empty && save == "" {
-				return missingf("no request in %s", strings.Join(args, ", "))
+				return noSavedRequest(args, sum)
 			}
 			if save != "" {
 				if err := a.print(save, sum.Write); err != nil {
@@ -52,6 +50,7 @@ func newMerge(a *app) *cobra.Command {
 					return nil
 				}
 			}
+			a.alone(sum.Aggregate.Counting())
 			d := sum.Merged(shards)
 			view := a.view(args)
 			return show(a, &out, view.Merge(d), []*report.MergeDocument{d})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cbtrace/cbtrace/internal/analyze"
+	"github.com/cbtrace/cbtrace/internal/analyze/report"
 	"github.com/cbtrace/cbtrace/internal/ingest"
 	"github.com/cbtrace/cbtrace/internal/ingest/profile"
 	"github.com/cbtrace/cbtrace/internal/model"
@@ -269,10 +270,10 @@ func interval(since, until model.Time, where *time.Location) string {
 // noRequest is the error of a capture in which no request was found: what names were seen and what was missing (R3.4).
 func noRequest(c *analyze.Capture) error {
 	if where := c.Facts().Analysis.Where; where != "" {
-		return missingf("no request found that satisfies %s", where)
+		return missingf("no request found that satisfies %s%s", where, uncounted(c.Others()))
 	}
 	if since, until, ok := c.Interval(); ok {
-		return missingf("no request found that starts %s", interval(since, until, nil))
+		return missingf("no request found that starts %s%s", interval(since, until, nil), uncounted(c.Others()))
 	}
 	var names []string
 	for i := range c.Inputs {
@@ -292,3 +293,18 @@ func noRequest(c *analyze.Capture) error {
 }
 
 const namesShown = 20
+
+// uncounted says where nothing else was found that so many requests do not count (R4.4).
+func uncounted(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", but %s without a known stage (cbtrace list --all)", render.Plural(n, "request"))
+}
+
+// alone says that requests without a known stage count because there is nothing else (R4.4).
+func (a *app) alone(which report.Counting) {
+	if which.Alone() {
+		a.note("no stage of the vocabulary in this capture: every trace counts as a request")
+	}
+}

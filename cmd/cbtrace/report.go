@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,7 +10,6 @@ import (
 	"github.com/cbtrace/cbtrace/internal/analyze/budget"
 	"github.com/cbtrace/cbtrace/internal/analyze/report"
 	"github.com/cbtrace/cbtrace/internal/analyze/saved"
-	"github.com/cbtrace/cbtrace/internal/model"
 	"github.com/cbtrace/cbtrace/internal/render"
 )
 
@@ -70,9 +68,7 @@ func newReport(a *app) *cobra.Command {
 			if kept, of := int64(made.Table().Len()), made.Table().Total; answered && len(by) > 0 && kept < of {
 				a.note("groups are of %s of %s: a saved report keeps a sample", render.Count(kept), render.Plural(of, "request"))
 			}
-			if !all && !known(d) {
-				a.note("no stage of the vocabulary in this capture: every trace counts as a request")
-			}
+			a.alone(made.Aggregate.Counting())
 			if save != "" {
 				if err := a.print(save, made.Write); err != nil {
 					return err
@@ -135,7 +131,7 @@ func (a *app) makeReport(cmd *cobra.Command, in *captureFlags, args []string, op
 		sum.Aggregate.Show(opt.Method, opt.All || was.All, opt.Bucket)
 		err = a.judgeSaved(sum, in.strict)
 		if err == nil && sum.Aggregate.Requests() == 0 {
-			err = missingf("no request in %s", strings.Join(reports, ", "))
+			err = noSavedRequest(reports, sum)
 		}
 		return sum, err
 	}
@@ -159,14 +155,4 @@ func (a *app) makeReport(cmd *cobra.Command, in *captureFlags, args []string, op
 		why = noRequest(c)
 	}
 	return &saved.Report{Dict: c.Dict, Aggregate: sum, Facts: c.Facts()}, why
-}
-
-// known reports whether a report has a stage of the vocabulary.
-func known(d *report.Document) bool {
-	for i := range d.Stages {
-		if model.StageOf(d.Stages[i].Stage) != model.StageNone {
-			return true
-		}
-	}
-	return false
 }

@@ -71,14 +71,14 @@ func (a *app) readSaved(path string, dict *model.Dict) (*saved.Report, error) {
 // mergeSaved reads saved reports, adds them up and says what is then approximate (R2.6).
 func (a *app) mergeSaved(paths []string) (*saved.Report, []report.Shard, error) {
 	var sum *saved.Report
-	var shards []report.Shard
+	var held []report.Held
 	dict := model.NewDict()
 	for _, path := range paths {
 		s, err := a.readSaved(path, dict)
 		if err != nil {
 			return nil, nil, err
 		}
-		shards = append(shards, report.Shard{File: path, Requests: s.Aggregate.Requests()})
+		held = append(held, s.Aggregate.Held())
 		if sum == nil {
 			sum = s
 		} else if err := sum.Merge(s); err != nil {
@@ -87,6 +87,10 @@ func (a *app) mergeSaved(paths []string) (*saved.Report, []report.Shard, error) 
 			}
 			return nil, nil, err
 		}
+	}
+	var shards []report.Shard
+	for i, path := range paths {
+		shards = append(shards, report.Shard{File: path, Requests: held[i].Of(sum.Aggregate.Counting())})
 	}
 	if n := sum.Table().Repeated(); n > 0 {
 		a.note("at least %s in two shards: counted in each of them", render.Plural(n, "request"))
@@ -109,6 +113,11 @@ func onlySaved(cmd *cobra.Command, path string, flags ...string) error {
 
 // captureOnly are the flags of captureFlags that mean nothing for a saved report.
 var captureOnly = []string{"since", "until", "where", "key", "no-skew", "survey", "survey-out", "deadline", "keep-shutdown", "profile-map"}
+
+// noSavedRequest is the error of saved reports without a request that counts.
+func noSavedRequest(paths []string, sum *saved.Report) error {
+	return missingf("no request in %s%s", strings.Join(paths, ", "), uncounted(sum.Aggregate.Others()))
+}
 
 // judgeSaved says what was wrong with the inputs of a saved report.
 func (a *app) judgeSaved(r *saved.Report, strict bool) error {

@@ -34,5 +34,8 @@ func (c *Capture) Check(ctx context.Context) (*check.Document, error) {
 		whole.sum.Merge(workers[i+1].sum)
 		whole.tally.Merge(&workers[i+1].tally)
 	}
+	if c.known.Load() {
+		whole.sum.Know()
+	}
 	return check.Build(&check.Subject{Inputs: c.Inputs, Dict: c.Dict, Report: whole.sum.Document(c.Facts()), Requests: &whole.tally}), nil
 }

@@ -24,8 +24,7 @@ func Stream[T any](ctx context.Context, c *Capture, start func(worker int) (of f
 		turns[i] = make(chan struct{})
 	}
 	close(turns[0])
-	c.analysed.n.Store(0)
-	c.analysed.sum.Store(0)
+	c.begin()
 	return c.eachPartition(ctx, func(worker int) func(context.Context, int) error {
 		of := start(worker)
 		var made []T

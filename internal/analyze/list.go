@@ -22,19 +22,18 @@ func Between(from, to When, last model.Time) (since, until model.Time, given boo
 }
 
 // List is the requests of the capture in an order, at most limit of them where that is not 0. As in a report those without a stage of the
-// vocabulary are left out, unless all is asked for or there are no others (R4.4).
+// vocabulary are left out, unless all is asked for or the capture holds nothing else (R4.4).
 func (c *Capture) List(ctx context.Context, order list.Order, limit int, all bool) (*list.Document, error) {
-	type pair struct{ known, other list.Top }
-	workers := make([]pair, c.opt.jobs())
+	workers := make([]struct{ known, other list.Top }, c.opt.jobs())
 	err := c.rows(ctx, func(w int) func(*analyzer, *model.Row) error {
 		p := &workers[w]
 		p.known, p.other = list.Top{Order: order, Limit: limit}, list.Top{Order: order, Limit: limit}
 		return func(_ *analyzer, row *model.Row) error {
 			q := list.OfRow(c.Dict, row)
 			switch {
-			case all || q.Known():
+			case all || q.Flags.Known():
 				p.known.Add(&q)
-			case p.known.Total == 0: // once there are others it cannot matter
+			case c.Counting(all).All(): // once there are others it cannot matter
 				p.other.Add(&q)
 			}
 			return nil
@@ -48,8 +47,8 @@ func (c *Capture) List(ctx context.Context, order list.Order, limit int, all boo
 		sum.known.Merge(&workers[i+1].known)
 		sum.other.Merge(&workers[i+1].other)
 	}
-	if sum.known.Total == 0 {
-		sum.known = sum.other
+	if c.Counting(all).All() {
+		sum.known.Merge(&sum.other)
 	}
 	return sum.known.Document(c.Dict), nil
 }
@@ -61,7 +60,7 @@ func (c *Capture) StreamList(ctx context.Context, all bool, emit func(*list.Row)
 		return Stream(ctx, c, func(int) func(*model.Request, *model.Row) (list.Request, bool) {
 			return func(_ *model.Request, row *model.Row) (list.Request, bool) {
 				q := list.OfRow(c.Dict, row)
-				if !all && !q.Known() {
+				if !all && !q.Flags.Known() {
 					return q, false
 				}
 				return q.Clone(), true
@@ -72,8 +71,8 @@ func (c *Capture) StreamList(ctx context.Context, all bool, emit func(*list.Row)
 			return emit(&row)
 		})
 	}
-	if err := stream(all); err != nil || n > 0 || all {
+	if err := stream(all); err != nil || !c.Counting(all).Alone() {
 		return n, err
 	}
-	return n, stream(true) // nothing of the vocabulary: all that there is
+	return n, stream(true)
 }

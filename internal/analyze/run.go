@@ -76,6 +76,8 @@ type Capture struct {
 	surveyHash uint64                         // XXH64 of the table, where it is wanted
 	analysed   struct{ n, sum atomic.Uint64 } // requests, and the sum of the hashes of their ids, as clock.Requests
 	met        []atomic.Bool                  // clocks that are in a request together with another one
+	known      atomic.Bool                    // requests that were analysed have a stage of the vocabulary, be they selected or not
+	others     atomic.Int64                   // of those that are selected, how many have none
 	sought     sought
 	hashes     model.Smallest // of the ids of all requests, where there was a survey: more than a request table holds
 }
@@ -270,8 +272,7 @@ func (c *Capture) rowsOf(ctx context.Context, found map[string]*chunkSet, start 
 
 // judgedOf is rowsOf with the requests that are not selected among the others.
 func (c *Capture) judgedOf(ctx context.Context, found map[string]*chunkSet, start func(worker int) (wanted func(*model.Request) bool, fn func(*analyzer, *model.Row, selection) error)) error {
-	c.analysed.n.Store(0)
-	c.analysed.sum.Store(0)
+	c.begin()
 	return c.partitions(ctx, func(worker int) func(*model.Request) error {
 		read := c.judged(start(worker))
 		return func(g *model.Request) error {
@@ -280,6 +281,21 @@ func (c *Capture) judgedOf(ctx context.Context, found map[string]*chunkSet, star
 		}
 	})
 }
+
+// begin begins to count what is analysed.
+func (c *Capture) begin() {
+	c.analysed.n.Store(0)
+	c.analysed.sum.Store(0)
+	c.others.Store(0)
+}
+
+// Counting says which requests count, once all were analysed; asked is whether those without a stage of the vocabulary were asked for (R4.4).
+func (c *Capture) Counting(asked bool) report.Counting {
+	return report.Counting{Asked: asked, Known: c.known.Load()}
+}
+
+// Others is how many of the requests that were analysed last and are selected have no stage of the vocabulary (R4.4).
+func (c *Capture) Others() int64 { return c.others.Load() }
 
 // A selection says whether a request is selected, and what leaves it out.
 type selection uint8
@@ -323,6 +339,12 @@ func (c *Capture) judged(wanted func(*model.Request) bool, fn func(*analyzer, *m
 				s = otherTime
 			case c.opt.Where != nil && !c.opt.Where.Match(r, row):
 				s = otherwise
+			}
+			switch {
+			case !row.Flags.Known() && s == selected:
+				c.others.Add(1)
+			case row.Flags.Known() && !c.known.Load():
+				c.known.Store(true)
 			}
 			if err := fn(a, row, s); err != nil {
 				return err

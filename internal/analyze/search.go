@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cbtrace/cbtrace/internal/analyze/report"
 	"github.com/cbtrace/cbtrace/internal/model"
 )
 
@@ -21,6 +22,7 @@ type Search struct {
 type SearchResult struct {
 	Found  []Found
 	Total  int64 // that fit
+	Others int64 // that would fit and do not count (R4.4)
 	ByTTFT bool
 	Near   bool // none was going on at the instant that was asked for: this is the one that is nearest to it
 }
@@ -28,7 +30,7 @@ type SearchResult struct {
 // filtered reports whether a search asks for more than the slowest.
 func (s *Search) filtered() bool { return s.Findings != 0 || s.At.Set }
 
-// Search finds the requests that fit. As in a report those without a stage of the vocabulary are left out unless there are no others (R4.4),
+// Search finds the requests that fit. As in a report those without a stage of the vocabulary are left out unless the capture holds nothing else (R4.4),
 // and the slowest of all are those in latency (R8.2) unless there are none.
 func (c *Capture) Search(ctx context.Context, s Search) (*SearchResult, error) {
 	_, last, _ := c.Table.Range()
@@ -49,18 +51,18 @@ func (c *Capture) Search(ctx context.Context, s Search) (*SearchResult, error) {
 	for i := range workers[1:] {
 		all.merge(&workers[i+1])
 	}
-	return all.result(&s), nil
+	return all.result(&s, c.Counting(false)), nil
 }
 
 // A searching is what one worker has seen. What is decided by counts over the capture is kept for either outcome.
 type searching struct {
-	limit         int
-	latency, ttft int64 // requests in latency, and those of them with a time to first token
-	known, other  fitting
+	limit        int
+	known, other fitting
 }
 
 // A fitting is the requests that fit, of those with a stage of the vocabulary or without.
 type fitting struct {
+	latency, ttft    int64 // requests in latency, and those of them with a time to first token, whether they fit or not
 	total, inLatency int64
 	byTTFT, byWindow []Found // of all that fit
 	slowTTFT, slow   []Found // of those in latency
@@ -70,14 +72,14 @@ type fitting struct {
 
 func (f *searching) add(s *Search, at model.Time, row *model.Row) {
 	to := &f.other
-	if row.Flags&model.RowVocabulary != 0 {
+	if row.Flags.Known() {
 		to = &f.known
 	}
 	in := row.Flags.InLatency()
 	if in {
-		f.latency++
+		to.latency++
 		if row.TTFT.OK {
-			f.ttft++
+			to.ttft++
 		}
 	}
 	if s.Findings != 0 && row.Findings&s.Findings == 0 {
@@ -149,9 +151,9 @@ func (f *searching) keep(list *[]Found, found Found, slower func(a, b Found) int
 }
 
 func (f *searching) merge(o *searching) {
-	f.latency += o.latency
-	f.ttft += o.ttft
 	for _, p := range [...]struct{ to, from *fitting }{{&f.known, &o.known}, {&f.other, &o.other}} {
+		p.to.latency += p.from.latency
+		p.to.ttft += p.from.ttft
 		p.to.total += p.from.total
 		p.to.inLatency += p.from.inLatency
 		for _, l := range [...]struct {
@@ -168,12 +170,12 @@ func (f *searching) merge(o *searching) {
 	}
 }
 
-func (f *searching) result(s *Search) *SearchResult {
-	r := &SearchResult{ByTTFT: f.ttft > 0 && 2*f.ttft >= f.latency}
-	of := &f.known
-	if of.total == 0 && of.nearest == nil {
-		of = &f.other
+func (f *searching) result(s *Search, which report.Counting) *SearchResult {
+	of, r := &f.known, &SearchResult{Others: f.other.total}
+	if which.All() { // the capture holds nothing else
+		of, r.Others = &f.other, 0
 	}
+	r.ByTTFT = of.ttft > 0 && 2*of.ttft >= of.latency
 	byTTFT, byWindow := of.byTTFT, of.byWindow
 	if r.Total = of.total; !s.filtered() && of.inLatency > 0 {
 		r.Total, byTTFT, byWindow = of.inLatency, of.slowTTFT, of.slow

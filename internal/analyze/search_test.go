@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/cbtrace/cbtrace/internal/analyze/finding"
+	"github.com/cbtrace/cbtrace/internal/analyze/report"
 	"github.com/cbtrace/cbtrace/internal/model"
 )
 
@@ -22,7 +23,8 @@ func searched(workers int, s Search, rows ...model.Row) (*SearchResult, string) 
 	for i := range all[1:] {
 		all[0].merge(&all[i+1])
 	}
-	r := all[0].result(&s)
+	which := report.Counting{Known: slices.ContainsFunc(rows, func(r model.Row) bool { return r.Flags.Known() })}
+	r := all[0].result(&s, which)
 	var ids []string
 	for _, f := range r.Found {
 		ids = append(ids, f.ID)
@@ -75,6 +77,13 @@ func TestSearch(t *testing.T) {
 	// With a time to first token in less than half of them the window decides (R4.28); without a vocabulary all count (R4.4).
 	if r, ids := searched(2, Search{}, rows[1], rows[3], row("e", 1, 95, 0, 0, in)); ids != "e b d" || r.ByTTFT {
 		t.Errorf("by window: %s", ids)
+	}
+	// What does not count does not decide it: with it two of four would have a time to first token.
+	if r, ids := searched(2, Search{}, rows[1], rows[3], row("e", 1, 95, 0, 0, in), rows[5]); ids != "e b d" || r.ByTTFT || r.Others != 1 {
+		t.Errorf("beside one that does not count: %s, %d others", ids, r.Others)
+	}
+	if r, ids := searched(2, Search{Findings: late}, rows[0], rows[5]); ids != "" || r.Others != 1 {
+		t.Errorf("left out: %s, %d others", ids, r.Others)
 	}
 	if _, ids := searched(2, Search{}, rows[5]); ids != "other" {
 		t.Errorf("without vocabulary: %s", ids)

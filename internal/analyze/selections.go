@@ -54,9 +54,12 @@ func (c *Capture) aggregates(ctx context.Context, opt report.Options, filters []
 		return nil, err
 	}
 	whole := workers[0]
-	for _, w := range workers[1:] {
-		for i := range whole {
+	for i := range whole {
+		for _, w := range workers[1:] {
 			whole[i].Merge(w[i])
+		}
+		if c.known.Load() {
+			whole[i].Know()
 		}
 	}
 	return whole, nil

@@ -54,6 +54,9 @@ func (f RowFlags) TopBound() string {
 	return ""
 }
 
+// Known reports whether the request holds a span of the vocabulary (R4.4).
+func (f RowFlags) Known() bool { return f&RowVocabulary != 0 }
+
 // InLatency reports whether a request counts in latency, TTFT and path (R8.2).
 func (f RowFlags) InLatency() bool {
 	return f&(RowRealRoot|RowRootClosed|RowRootShutdown|RowEdge) == RowRealRoot|RowRootClosed

@@ -93,11 +93,13 @@ func said(s string) string {
 	return s
 }
 
-// models are those of the requests, by name.
+// models are those of the requests that count, by name.
 func models(f *report.Figures) []string {
 	seen := map[model.StrID]bool{}
 	for d := range f.Table.All {
-		seen[d.Model] = true
+		if f.Counts(d.Flags) {
+			seen[d.Model] = true
+		}
 	}
 	names := map[string]bool{}
 	for id := range seen {

@@ -72,7 +72,7 @@ func tableOf(f *report.Figures, keep func(*report.Digest) bool, metrics []metric
 		all = append(all, w)
 	}
 	for d := range f.Table.All {
-		if d.Flags&model.RowVocabulary == 0 && !f.Decision.All || keep != nil && !keep(d) {
+		if !f.Counts(d.Flags) || keep != nil && !keep(d) {
 			continue
 		}
 		at := int32(len(t.id))

@@ -16,7 +16,7 @@ type Subject struct {
 	Inputs   []model.InputStats // by path
 	Dict     *model.Dict
 	Report   *report.Document
-	Requests *Tally // with a stage of the vocabulary
+	Requests *Tally // with a stage of the vocabulary: what others lack tells nothing of vLLM and LMCache
 }
 
 // Build judges a capture.
@@ -105,7 +105,12 @@ func (b *builder) input() {
 			gaps = append(gaps, fmt.Sprintf("%s: %d", in.File, in.Gaps))
 		}
 	}
-	if b.doc.Requests == 0 {
+	switch other := b.Report.Requests.Other; {
+	case b.doc.Requests == 0 && other > 0:
+		b.add(Problem{Code: "no_vocabulary", Severity: note, Count: other, Unit: "request",
+			Message:  "No span of the requests that were selected is one of vLLM, LMCache or CacheBlend, so they are left out: the capture holds others that count.",
+			WhatToDo: "Look at what --since, --until and --where leave; cbtrace list --all shows it."})
+	case b.doc.Requests == 0:
 		var names []string
 		for i := range b.Inputs {
 			names = append(names, b.Inputs[i].Names...)
@@ -114,7 +119,7 @@ func (b *builder) input() {
 		b.add(Problem{Code: "no_request", Severity: Bad, Count: 1, Unit: "capture", Exemplars: slices.Compact(names),
 			Message:  "No request was found: no span has a session_id, request_id, req_id or external_request_id, and no llm_request a gen_ai.request.id.",
 			WhatToDo: "Look at what the files hold, and whether --since, --until and --where leave anything."})
-	} else if b.tally.n[anyRequest] == 0 {
+	case b.tally.n[anyRequest] == 0:
 		b.add(Problem{Code: "no_vocabulary", Severity: note, Count: 1, Unit: "capture",
 			Message:  "No span is one of vLLM, LMCache or CacheBlend, so every trace counts as a request of which only times are known.",
 			WhatToDo: "Look whether the files are those of the right service."})

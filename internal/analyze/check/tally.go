@@ -82,7 +82,7 @@ func (t *Tally) Add(r *model.Request, row *model.Row) {
 	if t.models == nil {
 		t.models, t.processes = map[string]int64{}, map[model.ProcID]bool{}
 	}
-	if row.Flags&model.RowVocabulary == 0 {
+	if !row.Flags.Known() {
 		return
 	}
 	e := example{row.Start, row.ID}

@@ -46,7 +46,7 @@ func (d *Document) Hold(day *report.Figures, inputs []string) {
 	}
 	spent := make([]int64, len(stages))
 	for q := range day.Table.All {
-		if !q.Flags.InLatency() || q.Flags&model.RowVocabulary == 0 && !day.All {
+		if !q.Flags.InLatency() || !day.Counts(q.Flags) {
 			continue
 		}
 		weight := q.Weight

@@ -53,9 +53,6 @@ type Request struct {
 	Verdict                   model.Verdict
 }
 
-// Known reports whether the request has a stage of the vocabulary (R4.4).
-func (q *Request) Known() bool { return q.Flags&model.RowVocabulary != 0 }
-
 // OfRow is the request of a row. Its ids are those of the row, which live no longer than that: Clone keeps them.
 func OfRow(d *model.Dict, r *model.Row) Request {
 	return Request{

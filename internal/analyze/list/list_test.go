@@ -129,11 +129,11 @@ func TestRow(t *testing.T) {
 	q := OfRow(d, r)
 	digest := report.DigestOf(d, r)
 	p := OfDigest(&digest)
-	if got := q.Row(d); !reflect.DeepEqual(got, want) || q != p || !q.Known() {
+	if got := q.Row(d); !reflect.DeepEqual(got, want) || q != p || !q.Flags.Known() {
 		t.Errorf("%+v\nwant\n%+v\nof the digest\n%+v", got, want, p.Row(d))
 	}
 	empty := Request{ID: "x"}
-	if got := empty.Row(d); got.StartUnixNS.OK || got.DurationNS.OK || got.HitRate.OK || got.Findings == nil || empty.Known() {
+	if got := empty.Row(d); got.StartUnixNS.OK || got.DurationNS.OK || got.HitRate.OK || got.Findings == nil || empty.Flags.Known() {
 		t.Errorf("untimed: %+v", got)
 	}
 }

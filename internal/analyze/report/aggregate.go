@@ -41,6 +41,8 @@ type Aggregate struct {
 	main *tally // requests with a stage of the vocabulary
 	rest *tally // the others: which of the two is the report is decided after the last merge (R4.4)
 
+	known bool // the capture holds requests for main, be they selected or not
+
 	counts model.Counts // quality counts are those of all requests
 	joins  map[model.JoinKey]int64
 	table  Table
@@ -59,7 +61,7 @@ func New(dict *model.Dict, opt Options) *Aggregate {
 
 // Add counts a request. Nothing of the row is kept.
 func (a *Aggregate) Add(r *model.Row) {
-	if r.Flags&model.RowVocabulary != 0 {
+	if r.Flags.Known() {
 		a.main.add(r)
 	} else {
 		a.rest.add(r)
@@ -113,6 +115,7 @@ func (a *Aggregate) Merge(o *Aggregate) {
 	a.opt.merge(&o.opt)
 	a.main.merge(o.main)
 	a.rest.merge(o.rest)
+	a.known = a.known || o.known
 	addCounts(&a.counts, &o.counts)
 	for k, n := range o.joins {
 		a.joins[k] += n

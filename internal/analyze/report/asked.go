@@ -33,7 +33,7 @@ func (a *Aggregate) Ask(d *Document, slos []SLO, by []By) (answered bool, err er
 		answered = true
 		g := newGrouping(b)
 		for q := range a.table.All {
-			if decision.All || q.Flags&model.RowVocabulary != 0 {
+			if decision.Counts(q.Flags) {
 				g.add(q.row(a.dict))
 			}
 		}

@@ -12,7 +12,7 @@ import (
 
 // A Decision is what can only be told once nothing more is merged (R2.3).
 type Decision struct {
-	All          bool  // requests without a vocabulary stage count: asked for, or there are no others (R4.4)
+	Counting
 	Other        int64 // requests that do not count for it
 	MissingStage bool  // tokens found and nothing loaded is a missing_stage here
 	ByTTFT       bool  // headline and slowest go by time to first token (R4.28)
@@ -20,9 +20,9 @@ type Decision struct {
 
 // decide settles what depends on counts over the whole capture, and gives the tally of the requests that count.
 func (a *Aggregate) decide() (d Decision, t *tally) {
-	d.All = a.opt.All || a.main.requests == 0
+	d.Counting = a.Counting()
 	switch {
-	case !d.All:
+	case !d.All():
 		t, d.Other = a.main, a.rest.requests
 	case a.main.requests == 0:
 		t = a.rest
@@ -66,8 +66,12 @@ func (t *tally) many() []*series {
 // Document is the report of what was added. The aggregate stays as it is: more can be added and another document made.
 func (a *Aggregate) Document(c *Capture) *Document {
 	d, t := a.decide()
+	return a.document(c, d, t)
+}
+
+func (a *Aggregate) document(c *Capture, d Decision, t *tally) *Document {
 	large, m := t.large(), a.opt.Method
-	told := a.table.tell(d.All, len(large), func(i int) { large[i].prepare(m) })
+	told := a.table.tell(d.Counting, len(large), func(i int) { large[i].prepare(m) })
 	complete := t.complete
 	if d.MissingStage {
 		complete -= t.notLoaded.complete

@@ -39,10 +39,26 @@ func namesFor(n int64) int {
 	return names
 }
 
-func (c *codec) options(o *Options) {
+// counting is what says which requests count; that a capture holds more than was selected of it only where it decides that.
+func (c *codec) counting(a *Aggregate) {
+	var bits uint8
+	if a.opt.All {
+		bits |= 1
+	}
+	if a.known && a.main.requests == 0 {
+		bits |= 2
+	}
+	c.byte(&bits, 1<<2) // of older files below 2
+	if c.reading {
+		a.opt.All, a.known = bits&1 != 0, bits&2 != 0
+	}
+}
+
+func (c *codec) options(a *Aggregate) {
+	o := &a.opt
 	c.byte((*uint8)(&o.Per), int(PerRequest)+1)
 	c.byte((*uint8)(&o.Method), int(Linear)+1)
-	c.bool(&o.All)
+	c.counting(a)
 	since, until := o.Since, o.Until
 	if since == -1<<63 { // as open as 0
 		since = 0

@@ -41,9 +41,9 @@ func (l *longestIn) see(total int64, id string) {
 // toldAtOnce is how many digests are unpacked at a time.
 const toldAtOnce = 2048
 
-// tell goes through the requests of a table, parts of them side by side, with other work that is numbered below n. All requests count, or those with
-// a stage of the vocabulary.
-func (t *Table) tell(all bool, n int, do func(i int)) *told {
+// tell goes through the requests of a table, parts of them side by side, with other work that is numbered below n. Of requests that do
+// not count nothing is told.
+func (t *Table) tell(which Counting, n int, do func(i int)) *told {
 	t.prune()
 	var out told
 	var mu sync.Mutex
@@ -57,7 +57,9 @@ func (t *Table) tell(all bool, n int, do func(i int)) *told {
 		var d Digest
 		for j := range parts[i] {
 			parts[i][j].unpack(&d)
-			part.add(&d, all)
+			if which.Counts(d.Flags) {
+				part.add(&d)
+			}
 		}
 		mu.Lock()
 		out.merge(&part)
@@ -66,7 +68,7 @@ func (t *Table) tell(all bool, n int, do func(i int)) *told {
 	return &out
 }
 
-func (t *told) add(d *Digest, all bool) {
+func (t *told) add(d *Digest) {
 	weight := int64(1 << 20)
 	if d.Weight > 0 {
 		weight = int64(math.Round(min(d.Weight, 1<<20) * (1 << 20)))
@@ -75,9 +77,6 @@ func (t *told) add(d *Digest, all bool) {
 		t.models = map[model.StrID]int64{}
 	}
 	t.models[d.Model] += weight
-	if !all && d.Flags&model.RowVocabulary == 0 {
-		return
-	}
 	if d.failed() {
 		t.failed = append(t.failed, failedOne{d.Window, d.ID, d.why()})
 	}

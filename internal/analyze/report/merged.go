@@ -26,9 +26,25 @@ func (a *Aggregate) Merged(c *Capture, shards []Shard) *MergeDocument {
 }
 
 // Requests is how many requests the report is of (OUTPUT requests.total).
-func (a *Aggregate) Requests() int64 {
-	_, t := a.decide()
-	return t.requests
+func (a *Aggregate) Requests() int64 { return a.Held().Of(a.Counting()) }
+
+// Others is how many requests do not count (OUTPUT requests.other).
+func (a *Aggregate) Others() int64 { return a.Held().sum() - a.Requests() }
+
+// Held is what was added.
+func (a *Aggregate) Held() Held { return Held{a.main.requests, a.rest.requests} }
+
+// Held are numbers of requests: with a stage of the vocabulary, and without.
+type Held struct{ Known, Other int64 }
+
+func (h Held) sum() int64 { return h.Known + h.Other }
+
+// Of is how many of them count.
+func (h Held) Of(which Counting) int64 {
+	if which.All() {
+		return h.sum()
+	}
+	return h.Known
 }
 
 // Show changes how the report is shown: how percentiles are taken, whether requests without a stage of the vocabulary count, and how long

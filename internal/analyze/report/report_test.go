@@ -259,8 +259,30 @@ func TestOther(t *testing.T) {
 	check(t, "alone", []any{d.Requests, d.Latency.N}, []any{Requests{Total: 1, Complete: 1}, 1})
 	a := New(model.NewDict(), Options{})
 	a.Add(other)
-	said, _ := a.decide()
-	check(t, "said", said, Decision{All: true})
+	check(t, "said", []any{a.Counting().All(), a.Counting().Alone(), a.Requests()}, []any{true, true, 1})
+
+	// What was selected changes nothing: the capture holds something else. A saved report knows it too, and so does whoever merges it.
+	a.Know()
+	check(t, "selected from more", []any{a.Document(&Capture{}).Requests, a.Others(), a.Counting().Counts(other.Flags)}, []any{Requests{Other: 1}, 1, false})
+	b, err := a.Append(nil, &Capture{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, _, err := Decode(b, model.NewDict())
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, "saved", []any{back.Requests(), back.Others()}, []any{0, 1})
+	whole := New(back.dict, Options{})
+	whole.Add(other)
+	whole.Merge(back)
+	check(t, "merged", []any{whole.Requests(), whole.Others(), whole.Held().Of(Counting{Asked: true, Known: true})}, []any{0, 2, 2})
+
+	// Of those that do not count no model is told.
+	named := rowOf("r", 1, 7)
+	named.Model, other.Model = "llama", "unknown"
+	check(t, "models", reportOf(Options{}, named, other).Models, map[string]float64{"llama": 1})
+	check(t, "models of all", reportOf(Options{All: true}, named, other).Models, map[string]float64{"llama": 0.5, "unknown": 0.5})
 }
 
 // R7.11: failed is any of the three, once; reasons are those of failed requests.

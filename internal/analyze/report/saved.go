@@ -33,7 +33,7 @@ func Decode(b []byte, dict *model.Dict) (*Aggregate, *Capture, error) {
 
 func (c *codec) saved(a *Aggregate, facts *Capture) {
 	c.numbering()
-	c.options(&a.opt)
+	c.options(a)
 	if c.reading {
 		a.main, a.rest = newTally(a.dict, &a.opt), newTally(a.dict, &a.opt)
 	}
