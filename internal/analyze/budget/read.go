@@ -31,7 +31,7 @@ func Read(ctx context.Context, c *analyze.Capture, b *Budget) (*Subject, error) 
 	facts := c.Facts()
 	s := &Subject{Name: "this capture", Figures: all[0].Figures(facts), Analysis: facts.Analysis, Selected: map[Selection]*report.Figures{}}
 	for i, sel := range selections {
-		s.Selected[sel] = all[i+1].Figures(facts)
+		s.Selected[sel] = all[0].FiguresOf(all[i+1], facts)
 	}
 	return s, nil
 }

@@ -23,11 +23,22 @@ type stageKey struct{ name, owner string }
 
 // Figures are those of what was added to the aggregate, to which nothing is added afterwards.
 func (a *Aggregate) Figures(c *Capture) *Figures {
-	doc := a.Document(c)
 	d, t := a.decide()
+	return a.figures(c, d, t)
+}
+
+// FiguresOf are those of requests that were selected from the ones of this aggregate: what depends on counts over all of them is decided here (R2.3).
+func (a *Aggregate) FiguresOf(part *Aggregate, c *Capture) *Figures {
+	whole, _ := a.decide()
+	d, t := part.decide()
+	d.MissingStage = whole.MissingStage
+	return part.figures(c, d, t)
+}
+
+func (a *Aggregate) figures(c *Capture, d Decision, t *tally) *Figures {
 	l := &t.lookup
 	f := &Figures{
-		Document: doc, Decision: d, Latency: &t.latency.Series, Root: &t.root.Series, TTFT: &t.ttft.Series, Queue: &t.queue.Series,
+		Document: a.document(c, d, t), Decision: d, Latency: &t.latency.Series, Root: &t.root.Series, TTFT: &t.ttft.Series, Queue: &t.queue.Series,
 		DecodePerToken: &t.perToken.Series, Dict: a.dict, Table: &a.table, stages: map[stageKey]*model.Series{},
 		Lookup: Parts[*model.Series]{&l.rpc.Series, &l.submit.Series, &l.l2Load.Series, &l.serverOther.Series, &l.pollWait.Series},
 	}
