@@ -79,13 +79,13 @@ func TestBadInput(t *testing.T) {
 		{"zero times", `{"resourceSpans":[{"scopeSpans":[{"spans":[{"name":"x","startTimeUnixNano":"0","endTimeUnixNano":"0"}]}]}]}`, 1, 0, "", false},
 		{"a cut last line", good + lineText("c")[:100], 2, 1, "-:3: ends in the middle of a record", true},
 		{"a cut line within", good + lineText("c")[:100] + "\n" + lineText("d"), 3, 1, "-:3: want '\"', have the end of the line", false},
-		{"a cut gzip", cutGzip[:len(cutGzip)/2], -1, 1, "-: gzip: ends in the middle", true},
-		{"a gzip and garbage", gz(good) + "garbage that is no gzip", 2, 0, "gzip: invalid header", true},
-		{"a gzip without content", gz(good)[:15], 0, 0, "gzip: ends in the middle", false},
-		{"two bytes of a gzip", "\x1f\x8b", 0, 0, "gzip: ends in the middle", false},
+		{"a cut gzip", cutGzip[:len(cutGzip)/2], -1, 1, ": gzip: ends in the middle", true},
+		{"a gzip and garbage", gz(good) + "garbage that is no gzip", 2, 0, fmt.Sprintf("-: offset %d: gzip: invalid header", len(good)), true},
+		{"a gzip without content", gz(good)[:15], 0, 0, "-: offset 0: gzip: ends in the middle", true},
+		{"two bytes of a gzip", "\x1f\x8b", 0, 0, "-: offset 0: gzip: ends in the middle", true},
 		{"gzip in gzip", gz(gz(good)), 2, 0, "", false},
 		{"four gzips", gz(gz(gz(gz(good)))), 0, 0, "compressed more than 3 times", false},
-		{"a cut zstd", zst(good) + zst(good)[:60], 2, 0, "-: zstd: ends in the middle", true},
+		{"a cut zstd", zst(good) + zst(good)[:60], 2, 0, fmt.Sprintf("-: offset %d: zstd: ends in the middle", len(good)), true},
 		{"a length prefix of 0xffffffff", "\xff\xff\xff\xff\x0a\x02", 0, 1, "record length 4294967295 is over the 256 MiB limit", false},
 		{"a frame longer than the input", framedText(zst(lineText("a"))) + "\x0f\xff\xff\xff" + zst("x"), 1, 1, "ends in the middle", true},
 		{"a damaged frame", framedText(zst(lineText("a"))) + framedText("\x28\xb5\x2f\xfdxxxxxxxxx") + framedText(zst(lineText("b"))), 2, 1, "-:2: zstd frame: ", false},
@@ -248,10 +248,10 @@ func TestChangingFiles(t *testing.T) {
 		unusable string
 		errors   string
 	}{
-		{"gone", 0, "no such file or directory", ""}, {"grown", 3, "", ""}, {"ok", 2, "", ""}, {"shrunk", 1, "", fmt.Sprintf("shrunk: %d of its %d bytes were there to be read", len(lineText("a")), 2*len(lineText("a")))},
+		{"gone", 0, "no such file or directory", "gone: no such file or directory"}, {"grown", 3, "", ""}, {"ok", 2, "", ""}, {"shrunk", 1, "", fmt.Sprintf("shrunk: %d of its %d bytes were there to be read", len(lineText("a")), 2*len(lineText("a")))},
 	} {
 		st := stats[i]
-		if st.File != want.file || st.Spans != want.spans || st.Unusable != want.unusable || strings.Join(st.Errors, "") != want.errors || st.Truncated != (want.errors != "") || st.Named {
+		if st.File != want.file || st.Spans != want.spans || st.Unusable != want.unusable || strings.Join(st.Errors, "") != want.errors || st.Truncated != (want.file == "shrunk") || st.Named {
 			t.Errorf("got %+v, want %+v", st, want)
 		}
 	}
@@ -267,6 +267,40 @@ func TestRefusedBeforeItsEnd(t *testing.T) {
 	_, stats := read(t, expand(t, root), Options{})
 	if st := stats[0]; len(st.Errors) != 1 || !strings.Contains(st.Errors[0], "record length 4294967295 is over the 256 MiB limit") || st.Skipped != 1 {
 		t.Errorf("%+v", st)
+	}
+}
+
+// R3.5: of what is found in a folder, what begins as a compression and cannot be taken apart is lost, not foreign, and so is what cannot be opened:
+// why is kept with its place.
+func TestLostInAFolder(t *testing.T) {
+	root := t.TempDir()
+	for name, text := range map[string]string{
+		"a.json": lineText("a"), "b.json.gz": "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03garbage", "c.json.gz": gz(lineText("c"))[:12], "d.zst": "\x28\xb5\x2f\xfdgarbage",
+		"e.json.gz": gz(lineText("e"))[:40], "f.gz": gz("lorem ipsum"), "g.bin": "\x7fELF\x02\x01\x01\x00\x00\x00", "h.json": "", "i.json": "x",
+	} {
+		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set := expand(t, root)
+	if err := os.Remove(filepath.Join(root, "i.json")); err != nil {
+		t.Fatal(err)
+	}
+	_, stats := read(t, set, Options{})
+	if len(stats) != 9 {
+		t.Fatalf("%+v", stats)
+	}
+	for i, want := range []struct {
+		lost  bool
+		error string
+	}{
+		{false, ""}, {true, "b.json.gz: offset 0: flate: corrupt input before offset "}, {true, "c.json.gz: offset 0: gzip: ends in the middle"}, {true, "d.zst: offset 0: "},
+		{true, "e.json.gz: offset "}, {false, ""}, {false, ""}, {false, ""}, {true, "i.json: no such file or directory"},
+	} {
+		st := &stats[i]
+		if lost := st.Unusable != "" && !st.Foreign(); lost != want.lost || st.ErrorCount != int64(len(st.Errors)) || (st.ErrorCount == 1) != want.lost || !strings.HasPrefix(strings.Join(st.Errors, ""), want.error) {
+			t.Errorf("%+v, want %+v", *st, want)
+		}
 	}
 }
 

@@ -178,6 +178,9 @@ func (f *file) open(r *reader) error {
 		if v.unread != "" {
 			rep.Note(v.unread)
 		}
+		if _, lost := errors.AsType[*unread](v.refused); lost {
+			src.report(f.in, rep, true)
+		}
 		f.refuse(v.name, v.refused)
 		return nil
 	}
@@ -259,7 +262,7 @@ func (f *file) piece(buf []byte) (t task, ok bool) {
 func (src *source) report(in *Input, rep *decode.Report, refused bool) {
 	if src.broken != nil {
 		rep.Truncated = true
-		rep.Problem(0, nowhere, src.why())
+		rep.Problem(0, src.came, src.why())
 	}
 	if in.Size >= 0 && rep.Bytes < in.Size && src.broken == nil && !refused {
 		rep.Truncated = true

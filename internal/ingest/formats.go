@@ -63,7 +63,7 @@ func unknown(src *source) error {
 	text := bytes.TrimPrefix(src.head, bom)
 	switch trimmed := bytes.TrimSpace(text); {
 	case src.broken != nil:
-		return src.why()
+		return &unread{src.why()}
 	case len(src.head) == 0 && src.nuls > 0:
 		return errors.New("nothing but NUL bytes")
 	case len(src.head) == 0:
@@ -113,7 +113,7 @@ func sniffValues(src *source) verdict {
 		return verdict{ok: true, refused: fmt.Errorf("%w: JSON with the keys %s; the nearest is OTLP JSON, which has resourceSpans", decode.ErrUnknownFormat, strings.Join(quoted(keys), ", "))}
 	case begins && jsonKind(trimmed) != jsonscan.Other:
 		return verdict{ok: true, refused: fmt.Errorf("%w: JSON without anything in it", decode.ErrUnknownFormat)}
-	case begins:
+	case begins && src.broken == nil:
 		return verdict{ok: true, refused: fmt.Errorf("%w: broken JSON", decode.ErrUnknownFormat)}
 	}
 	return verdict{}

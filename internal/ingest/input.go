@@ -232,29 +232,29 @@ func relative(dir, name string) string {
 // openFile opens the file of an input. One that was a file when it was listed and is a pipe or a device by now is not waited for.
 func (in *Input) openFile() (*os.File, error) {
 	if in.Err != nil {
-		return nil, &unopened{in.Err}
+		return nil, &unread{in.Err}
 	}
 	if in.Size < 0 {
 		f, err := os.Open(in.Path)
 		if err != nil {
-			return nil, &unopened{reason(err)}
+			return nil, &unread{reason(err)}
 		}
 		return f, nil
 	}
 	f, err := os.OpenFile(in.Path, os.O_RDONLY|withoutWaiting, 0)
 	if err != nil {
-		return nil, &unopened{reason(err)}
+		return nil, &unread{reason(err)}
 	}
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(&unopened{errors.New("no file any more")}, f.Close())
+		return nil, errors.Join(&unread{errors.New("no file any more")}, f.Close())
 	}
 	return f, nil
 }
 
-// An unopened error is why an input could not be opened: nobody knows what is in it.
-type unopened struct{ error }
+// An unread error is why an input could not be opened, or breaks off before anything tells what it is: nobody knows what is in it.
+type unread struct{ error }
 
-func (e *unopened) Unwrap() error { return e.error }
+func (e *unread) Unwrap() error { return e.error }
 
 // reason is why a file cannot be read, without its path.
 func reason(err error) error {

@@ -37,7 +37,7 @@ func TestFileThatBecameAPipe(t *testing.T) {
 	if err != nil || len(stats) != 2 || len(names) != 1 {
 		t.Fatalf("%+v, %v, %v", stats, names, err)
 	}
-	if a, b := &stats[0], &stats[1]; a.Unusable != "" || b.Unusable != "no file any more" || !b.Unopened || b.Foreign() {
+	if a, b := &stats[0], &stats[1]; a.Unusable != "" || b.Unusable != "no file any more" || !b.Unread || b.Foreign() {
 		t.Errorf("%+v", stats)
 	}
 }

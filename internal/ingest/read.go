@@ -198,22 +198,30 @@ func (f *file) stats() model.InputStats {
 		}
 	}
 	st.Notes = all.Notes
+	f.useless(&st, all.Problems, other)
+	if st.Unusable != "" && !st.Foreign() && st.ErrorCount == 0 { // lost as a whole (R3.5)
+		st.Errors, st.ErrorCount = []string{st.File + ": " + st.Unusable}, 1
+	}
+	return st
+}
+
+// useless says why nothing of the file could be used, where that is so: what was wrong with it, or that it holds another signal.
+func (f *file) useless(st *model.InputStats, problems []decode.Problem, other string) {
 	if f.refused != nil {
 		st.Unusable = f.refused.Error()
-		_, st.Unopened = errors.AsType[*unopened](f.refused)
-		return st
+		_, st.Unread = errors.AsType[*unread](f.refused)
+		return
 	}
 	if st.Spans > 0 || st.Records > 0 || f.format == nil || f.pick {
-		return st
+		return
 	}
 	switch {
-	case len(all.Problems) > 0:
-		st.Unusable = "nothing in it could be read: " + all.Problems[0].Text
+	case len(problems) > 0:
+		st.Unusable = "nothing in it could be read: " + problems[0].Text
 	case f.rep.Signals[otlp.EmptyExport] > 0 || f.rep.Signals[jaeger.EmptyAnswer] > 0 || f.rep.Signals[lct.Empty] > 0:
 	case other != "":
 		st.Unusable = "holds no traces, only " + other
 	default:
 		st.Unusable = "no spans in it"
 	}
-	return st
 }

@@ -27,6 +27,7 @@ type source struct {
 	file   io.Reader // as it lies on disk, counted
 	closer []func()
 	r      io.Reader     // the rest, after head
+	came   int64         // bytes of the content that were read so far
 	head   []byte        // the first bytes of the content
 	whole  bool          // head is all of it
 	nuls   int64         // NUL bytes before head, which were dropped
@@ -77,7 +78,7 @@ func (s *Set) open(in *Input, n *int64, total *atomic.Int64) (*source, error) {
 		r = f
 	}
 	src.file = counter{r, n, total}
-	src.r = src.file
+	src.r = counter{src.file, &src.came, nil}
 	src.peek()
 	for range maxLayers {
 		if !src.unwrap() {
@@ -183,7 +184,7 @@ func (src *source) unwrap() bool {
 }
 
 func (src *source) layer(r io.Reader, suffix string) {
-	src.r, src.suffix, src.plain = r, suffix+src.suffix, false
+	src.r, src.came, src.suffix, src.plain = counter{r, &src.came, nil}, 0, suffix+src.suffix, false
 	src.peek()
 }
 
@@ -200,5 +201,5 @@ var errCut = errors.New("ends in the middle")
 // fail ends an input at the head of a compression.
 func (src *source) fail(err error, suffix string) {
 	src.suffix = suffix + src.suffix
-	src.broken, src.head, src.whole = err, nil, true
+	src.broken, src.head, src.whole, src.came = err, nil, true, 0
 }

@@ -18,11 +18,11 @@ type InputStats struct {
 
 	Named    bool     // named on the command line: an error when unusable; one found in a folder is only a note
 	Unusable string   // why nothing of it could be used, one sentence; "" when it could
-	Unopened bool     // because it could not be opened: nobody knows what is in it
+	Unread   bool     // because it could not be opened, or breaks off before anything tells what it is: nobody knows what is in it
 	Names    []string // up to 20 names of spans from its beginning, sorted: what the message "no request found" shows
 }
 
 // Foreign reports whether the input was found in a folder and is of no format that is read: nothing is lost with it.
 func (s *InputStats) Foreign() bool {
-	return s.Unusable != "" && !s.Named && s.Format == "" && !s.Unopened
+	return s.Unusable != "" && !s.Named && s.Format == "" && !s.Unread
 }

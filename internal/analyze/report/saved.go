@@ -87,7 +87,7 @@ func (c *codec) facts(f *Capture) {
 // stateOf is whether an input ends too early and, of one that is of no use, what tells whether something was lost with it (InputStats.Foreign).
 // How an input was found that is of use is not kept: the same requests are saved as the same bytes.
 func stateOf(s *model.InputStats) (state uint8) {
-	for i, is := range [...]bool{s.Truncated, s.Named && s.Unusable != "", s.Unopened} {
+	for i, is := range [...]bool{s.Truncated, s.Named && s.Unusable != "", s.Unread} {
 		if is {
 			state |= 1 << i
 		}
@@ -98,5 +98,5 @@ func stateOf(s *model.InputStats) (state uint8) {
 func (c *codec) state(s *model.InputStats) {
 	state := stateOf(s)
 	c.byte(&state, 1<<3) // of older files below 2
-	s.Truncated, s.Named, s.Unopened = state&1 != 0, state&2 != 0, state&4 != 0
+	s.Truncated, s.Named, s.Unread = state&1 != 0, state&2 != 0, state&4 != 0
 }

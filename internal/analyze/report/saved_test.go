@@ -210,10 +210,10 @@ func TestSavedInputs(t *testing.T) {
 	facts := factsOf()
 	facts.Inputs = []model.InputStats{
 		{File: "a", Format: "otlp-json", Named: true, Truncated: true, Spans: 1},
-		{File: "b", Unusable: denied, Unopened: true},
+		{File: "b", Unusable: denied, Unread: true},
 		{File: "c", Unusable: unknown, Named: true},
 		{File: "d", Unusable: unknown},
-		{File: "e", Unusable: denied, Unopened: true, Named: true},
+		{File: "e", Unusable: denied, Unread: true, Named: true},
 		{File: "f", Format: "jaeger-json", Unusable: unknown, Truncated: true},
 	}
 	dict := model.NewDict()
