@@ -82,7 +82,7 @@ func (b *builder) seen(f, of fact, p Problem) {
 
 // input is what was bad about files.
 func (b *builder) input() {
-	var unusable, foreign, skipped, cut, gaps []string
+	var unusable, foreign, skipped, damaged, cut, gaps []string
 	var records, lost int64
 	for i := range b.Inputs {
 		in := &b.Inputs[i]
@@ -96,9 +96,12 @@ func (b *builder) input() {
 		case in.Truncated:
 			cut = append(cut, in.File)
 		}
-		if in.Skipped > 0 || in.ErrorCount > 0 && !in.Truncated {
-			records += max(in.Skipped, in.ErrorCount)
+		switch {
+		case in.Skipped > 0:
+			records += in.Skipped
 			skipped = append(skipped, firstOf(in.Errors, in.File))
+		case in.ErrorCount > 0 && !in.Truncated:
+			damaged = append(damaged, firstOf(in.Errors, in.File))
 		}
 		if in.Gaps > 0 {
 			lost += in.Gaps
@@ -130,6 +133,9 @@ func (b *builder) input() {
 	b.add(Problem{Code: "skipped_records", Severity: Bad, Count: records, Unit: "record", Exemplars: skipped,
 		Message:  "Records are broken and were left out.",
 		WhatToDo: "Look at the places named: a file that two processes wrote, or one that was copied while it was written."})
+	b.add(Problem{Code: "damaged_input", Severity: Bad, Count: int64(len(damaged)), Of: int64(len(b.Inputs)), Unit: "input", Exemplars: damaged,
+		Message:  "Parts of records cannot be read and were left out; the rest of them counts.",
+		WhatToDo: "Look at the places named, and at what wrote them."})
 	b.add(Problem{Code: "truncated_input", Severity: Bad, Count: int64(len(cut)), Of: int64(len(b.Inputs)), Unit: "input", Exemplars: cut,
 		Message:  "Files end in the middle of a record: what came after is missing.",
 		WhatToDo: "Copy them once the collector has rotated them or was stopped; it writes what it holds every second."})
