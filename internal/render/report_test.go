@@ -299,6 +299,25 @@ func TestLoadWords(t *testing.T) {
 	}
 }
 
+// R3.5: inputs that could not be used are told where one looks for how far the numbers can be trusted; what is no capture at all is not in doubt.
+func TestInputsRead(t *testing.T) {
+	read, lost, foreign := report.Input{File: "a"}, report.Input{File: "b", Errors: []string{"b: permission denied"}, ErrorCount: 1, Lost: true}, report.Input{File: "README", Foreign: true}
+	for _, c := range []struct {
+		inputs         []report.Input
+		quality, trust string
+	}{
+		{[]report.Input{read}, "read from 1 input.", ""},
+		{[]report.Input{read, foreign}, "read from 1 of 2 inputs: 1 holds nothing that cbtrace reads.", ""},
+		{[]report.Input{read, lost}, "read from 1 of 2 inputs: 1 could not be used.\n\n  b: permission denied\n", "; 1 of 2 inputs could not be used;"},
+		{[]report.Input{lost, lost, read, foreign, foreign}, "read from 1 of 5 inputs: 2 could not be used, 2 hold nothing that cbtrace reads.\n", "; 2 of 5 inputs could not be used;"},
+	} {
+		d := &report.Document{Inputs: c.inputs}
+		if got := text(t, (&View{}).Report(d), 0); !strings.Contains(got, c.quality) || !strings.Contains(got, c.trust) || strings.Contains(got, "could not be used;") != (c.trust != "") {
+			t.Errorf("no %q or no %q in:\n%s", c.quality, c.trust, got)
+		}
+	}
+}
+
 // Of many models those of most requests are named; of as many, by name.
 func TestModelWords(t *testing.T) {
 	d := &report.Document{Models: map[string]float64{"a": 0.05, "b": 0.05, "c": 0.05, "d": 0.05, "z": 0.7, "y": 0.1}}

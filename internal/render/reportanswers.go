@@ -317,6 +317,9 @@ func topWord(stage, bound string) string {
 func reportDoubts(d *report.Document) []string {
 	r, q := &d.Requests, &d.Quality
 	out := []string{fmt.Sprintf("%s of %s complete", Count(r.Complete), Plural(r.Total, "request"))}
+	if n := lostInputs(d.Inputs); n > 0 {
+		out = append(out, fmt.Sprintf("%s of %s could not be used", Count(n), Plural(int64(len(d.Inputs)), "input")))
+	}
 	for _, x := range []struct {
 		n         int64
 		one, many string

@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cbtrace/cbtrace/internal/analyze/finding"
@@ -216,7 +217,7 @@ func reportQuality(p *Page, d *report.Document) {
 	p.Title("Quality")
 	r, q := &d.Requests, &d.Quality
 	p.Say(fmt.Sprintf("%s of %s complete; %s at the edge of the capture. %s and %s read from %s.", Count(r.Complete), Plural(r.Total, "request"), Count(r.Edge), Plural(q.SpansRead, "span"),
-		Plural(q.RecordsRead, "other record"), Plural(int64(len(d.Inputs)), "input")))
+		Plural(q.RecordsRead, "other record"), inputsRead(d.Inputs)))
 	if r.Other > 0 {
 		p.Say(fmt.Sprintf("%s without a stage that is known are not in this report (--all).", Plural(r.Other, "request")))
 	}
@@ -248,6 +249,37 @@ func reportQuality(p *Page, d *report.Document) {
 		p.Item(fmt.Sprintf("… %s in %s", Plural(errors, "more error"), Plural(more, "more input")))
 	}
 	p.Data(t)
+}
+
+// inputsRead is how many inputs were read, and what was the matter with the others.
+func inputsRead(inputs []report.Input) string {
+	all, lost, foreign := int64(len(inputs)), lostInputs(inputs), int64(0)
+	for i := range inputs {
+		if inputs[i].Foreign {
+			foreign++
+		}
+	}
+	if lost+foreign == 0 {
+		return Plural(all, "input")
+	}
+	var others []string
+	if lost > 0 {
+		others = append(others, Count(lost)+" could not be used")
+	}
+	if foreign > 0 {
+		others = append(others, oneOrMany(foreign, "holds nothing that cbtrace reads", "hold nothing that cbtrace reads"))
+	}
+	return fmt.Sprintf("%s of %s: %s", Count(all-lost-foreign), Plural(all, "input"), strings.Join(others, ", "))
+}
+
+// lostInputs is how many inputs could not be used.
+func lostInputs(inputs []report.Input) (n int64) {
+	for i := range inputs {
+		if inputs[i].Lost {
+			n++
+		}
+	}
+	return n
 }
 
 // badInputsShown is of how many inputs errors are shown.

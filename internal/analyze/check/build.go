@@ -91,7 +91,7 @@ func (b *builder) input() {
 			foreign = append(foreign, in.File+": "+in.Unusable)
 			continue
 		case in.Unusable != "":
-			unusable = append(unusable, in.File+": "+in.Unusable)
+			unusable = append(unusable, firstOf(in.Errors, in.File+": "+in.Unusable))
 			continue
 		case in.Truncated:
 			cut = append(cut, in.File)

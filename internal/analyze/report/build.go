@@ -100,8 +100,9 @@ func (a *Aggregate) document(c *Capture, d Decision, t *tally) *Document {
 
 func inputsOf(c *Capture) []Input {
 	out := make([]Input, 0, len(c.Inputs))
-	for _, s := range c.Inputs {
-		out = append(out, Input{s.File, s.Format, s.Bytes, s.Spans, s.Records, s.Skipped, append([]string{}, s.Errors...), s.ErrorCount, s.Notes})
+	for i := range c.Inputs {
+		s := &c.Inputs[i]
+		out = append(out, Input{s.File, s.Format, s.Bytes, s.Spans, s.Records, s.Skipped, append([]string{}, s.Errors...), s.ErrorCount, s.Notes, s.Unusable != "" && !s.Foreign(), s.Foreign()})
 	}
 	slices.SortStableFunc(out, func(a, b Input) int { return strings.Compare(a.File, b.File) })
 	return out

@@ -50,7 +50,9 @@ type Input struct {
 	Errors     []string `json:"errors" doc:"the first 20, with their places"`
 	ErrorCount int64    `json:"error_count"`
 
-	Notes []string `json:"-"` // choices and remarks; told by check
+	Notes   []string `json:"-"` // choices and remarks; told by check
+	Lost    bool     `json:"-"` // nothing of it could be used, though there ought to be something
+	Foreign bool     `json:"-"` // it is of no format that is read
 }
 
 // A Window is a stretch of time, null where nothing was timed.

@@ -225,6 +225,11 @@ func TestSavedInputs(t *testing.T) {
 		have += fmt.Sprintf("%s %d %v, ", s.File, stateOf(s), s.Foreign())
 	}
 	check(t, "read back", have, "a 1 false, b 4 false, c 2 false, d 0 true, e 6 false, f 1 false, ")
+	have = ""
+	for _, in := range inputsOf(read) {
+		have += fmt.Sprintf("%s %v %v, ", in.File, in.Lost, in.Foreign)
+	}
+	check(t, "as a page tells of it", have, "a false false, b true false, c true false, d false true, e true false, f true false, ")
 
 	facts.Inputs[0].Named = false
 	if again := saveOf(t, New(dict, Options{}), facts); !bytes.Equal(again, b) {
