@@ -11,14 +11,14 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
 
-// What cannot be written is never fine, help included (R3.4).
+// What cannot be written is never fine, help included, and no fault of the inputs (R3.4).
 func TestFullDisk(t *testing.T) {
 	for _, args := range [][]string{{}, {"--help"}, {"report", "--help"}, {"help", "report"}, {"version"}, {"explain", "late_poll"}, {"report", "../../testdata/otlp"}} {
 		var notes strings.Builder
-		if status := run(args, strings.NewReader(""), full{}, &notes); status != exitInput {
-			t.Errorf("%v: status %d, want %d", args, status, exitInput)
+		if status := run(args, strings.NewReader(""), full{}, &notes); status != exitUsage {
+			t.Errorf("%v: status %d, want %d", args, status, exitUsage)
 		}
-		if !strings.HasSuffix(notes.String(), "cbtrace: no space left on device\n") {
+		if !strings.HasSuffix(notes.String(), "cbtrace: cannot write standard output: no space left on device\n") {
 			t.Errorf("%v: said %q", args, notes.String())
 		}
 	}

@@ -68,7 +68,7 @@ func (a *app) cut(cmd *cobra.Command, f *captureFlags, shards int, dir string, a
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
 	whole := filepath.Join(temp, "shards")
-	out := &shardFiles{dir: whole}
+	out := &shardFiles{dir: whole, shown: dir}
 	for k := range shards {
 		if err := os.MkdirAll(filepath.Join(whole, cut.Folder(k)), 0o777); err != nil {
 			return cannotWrite(dir, err)
@@ -123,17 +123,17 @@ func (a *app) copyWhole(in *ingest.Input, out *shardFiles, shard int) (err error
 		return err
 	}
 	defer from.Close()
-	to, err := out.open(filepath.Join(cut.Folder(shard), filepath.FromSlash(cut.Safe(in.Shown))), os.O_EXCL)
-	if err != nil {
+	return out.write(filepath.Join(cut.Folder(shard), filepath.FromSlash(cut.Safe(in.Shown))), os.O_EXCL, func(to io.Writer) error {
+		_, err := io.Copy(to, from)
 		return err
-	}
-	defer func() { err = errors.Join(err, to.Close()) }()
-	_, err = io.Copy(to, from)
-	return err
+	})
 }
 
 // shardFiles are the files of the shards, of which none stays open: there may be more than a process may have.
-type shardFiles struct{ dir string }
+type shardFiles struct {
+	dir   string
+	shown string // as they will be named
+}
 
 func (s *shardFiles) open(name string, flag int) (*os.File, error) {
 	path := filepath.Join(s.dir, name)
@@ -146,11 +146,18 @@ func (s *shardFiles) open(name string, flag int) (*os.File, error) {
 	return f, err
 }
 
-func (s *shardFiles) append(name string, b []byte) error {
-	f, err := s.open(filepath.FromSlash(name), os.O_APPEND)
+func (s *shardFiles) write(name string, flag int, write func(io.Writer) error) error {
+	shown := filepath.Join(s.shown, name)
+	f, err := s.open(name, flag)
 	if err != nil {
-		return err
+		return cannotWrite(shown, err)
 	}
-	_, err = f.Write(b)
-	return errors.Join(err, f.Close())
+	return writeAndClose(f, shown, write)
+}
+
+func (s *shardFiles) append(name string, b []byte) error {
+	return s.write(filepath.FromSlash(name), os.O_APPEND, func(w io.Writer) error {
+		_, err := w.Write(b)
+		return err
+	})
 }

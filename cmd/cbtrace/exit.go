@@ -16,7 +16,7 @@ import (
 const (
 	exitFine        = 0
 	exitBroken      = 1 // a budget is broken, or diff --fail found differences
-	exitUsage       = 2 // wrong usage, an ambiguous id, a bad budget file
+	exitUsage       = 2 // wrong usage, an ambiguous id, a bad budget file, an output that cannot be written
 	exitInput       = 3 // input unusable: nothing could be read, no request found, a named file cannot be used
 	exitEvidence    = 4 // not enough evidence
 	exitInterrupted = 130
@@ -29,7 +29,7 @@ var statuses = []struct {
 }{
 	{exitFine, "fine"},
 	{exitBroken, "a budget is broken, or diff --fail found differences"},
-	{exitUsage, "wrong usage, an ambiguous id, a bad budget file"},
+	{exitUsage, "wrong usage, an ambiguous id, a bad budget file, an output that cannot be written"},
 	{exitInput, "input unusable: nothing could be read, no request found, a named file cannot be used, or --strict and something was bad"},
 	{exitEvidence, "not enough evidence for a budget"},
 	{exitInterrupted, "interrupted"},
@@ -86,15 +86,13 @@ func gateStatus(verdict, insufficient string) int {
 
 // exit says on stderr what went wrong and returns the exit status.
 func (a *app) exit(cmd *cobra.Command, err error) int {
-	s := exitInput
 	switch {
 	case err == nil && a.stdout.failed != nil: // where nobody looked at it, as of help
-		err = a.stdout.failed
+		err, a.begun = a.stdout.failed, true
 	case err == nil, errors.Is(err, errClosedPipe):
 		return a.verdict
-	default:
-		s = status(err, a.begun)
 	}
+	s := status(err, a.begun)
 	if s == exitInterrupted {
 		return s
 	}

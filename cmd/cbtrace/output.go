@@ -32,10 +32,11 @@ func (p *pipe) Write(b []byte) (int, error) {
 		p.closed = true
 		return n, errClosedPipe
 	}
-	if err != nil && p.failed == nil {
-		p.failed = err
+	if err != nil {
+		p.failed = cannotWrite("standard output", err)
+		return n, p.failed
 	}
-	return n, err
+	return n, nil
 }
 
 // print writes the data of a command to standard output, or to a file: under a temporary name first, so that the file is whole or not there
@@ -52,7 +53,7 @@ func (a *app) print(path string, write func(io.Writer) error) error {
 		if err != nil {
 			return cannotWrite(path, err)
 		}
-		return errors.Join(buffered(f, write), f.Close())
+		return writeAndClose(f, path, write)
 	}
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
@@ -62,7 +63,7 @@ func (a *app) print(path string, write func(io.Writer) error) error {
 		return cannotWrite(path, err)
 	}
 	a.scratch.add(f.Name())
-	if err := errors.Join(buffered(f, write), f.Close()); err != nil {
+	if err := writeAndClose(f, path, write); err != nil {
 		return err
 	}
 	if err := os.Rename(f.Name(), path); err != nil {
@@ -72,7 +73,30 @@ func (a *app) print(path string, write func(io.Writer) error) error {
 	return nil
 }
 
-// cannotWrite is the error of a file that cannot be made: a mistake of whoever named it.
+// writeAndClose writes what goes to a path into the file that is open for it.
+func writeAndClose(f *os.File, path string, write func(io.Writer) error) error {
+	err := buffered(outlet{f, path}, write)
+	if e := f.Close(); e != nil && err == nil {
+		err = cannotWrite(path, e)
+	}
+	return err
+}
+
+// An outlet is a file that is written, whose errors tell it from the inputs that are read meanwhile.
+type outlet struct {
+	w    io.Writer
+	path string
+}
+
+func (o outlet) Write(b []byte) (int, error) {
+	n, err := o.w.Write(b)
+	if err != nil {
+		err = cannotWrite(o.path, err)
+	}
+	return n, err
+}
+
+// cannotWrite is the error of a file that cannot be made or is on a full disk: what is wrong is where whoever named it wants it, not the inputs.
 func cannotWrite(path string, err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		err = e.Err // it may name the temporary file

@@ -78,3 +78,17 @@ func TestClosedPipe(t *testing.T) {
 		t.Errorf("%v: status %d, %q; want the verdict and silence", err, got, stderr.String())
 	}
 }
+
+// R3.4: a file on a disk that is full is no fault of the inputs.
+func TestFileOnAFullDisk(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip(err)
+	}
+	for _, args := range []string{"report -q -o /dev/full", "report -q --format json -o /dev/full", "report -q -o /dev/null --save /dev/full", "report -q -o /dev/null --survey-out /dev/full", "export -q --to folded -o /dev/full"} {
+		var stderr strings.Builder
+		got := run(append(strings.Fields(args), filepath.Join("..", "..", "testdata", "otlp", "engine.jsonl")), strings.NewReader(""), io.Discard, &stderr)
+		if want := "cbtrace: cannot write /dev/full: no space left on device\n"; got != exitUsage || stderr.String() != want {
+			t.Errorf("%s: status %d, %q; want %d, %q", args, got, stderr.String(), exitUsage, want)
+		}
+	}
+}
