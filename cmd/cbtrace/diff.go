@@ -36,6 +36,9 @@ func newDiff(a *app) *cobra.Command {
 			return fmt.Errorf("want two inputs to compare, have %d", len(args))
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.spareAll(args); err != nil {
+				return err
+			}
 			if len(requests) > 0 {
 				return a.diffRequests(cmd.Context(), &in, &out, args, requests, fail)
 			}

@@ -29,7 +29,7 @@ var statuses = []struct {
 }{
 	{exitFine, "fine"},
 	{exitBroken, "a budget is broken, or diff --fail found differences"},
-	{exitUsage, "wrong usage, an ambiguous id, a bad budget file, an output that cannot be written"},
+	{exitUsage, "wrong usage, an ambiguous id, a bad budget file, an output that cannot be written or is an input"},
 	{exitInput, "input unusable: nothing could be read, no request found, a named file cannot be used, or --strict and something was bad"},
 	{exitEvidence, "not enough evidence for a budget"},
 	{exitInterrupted, "interrupted"},

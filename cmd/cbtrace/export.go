@@ -120,6 +120,9 @@ func (a *app) foldedDiff(cmd *cobra.Command, in *captureFlags, f *exportFlags, a
 	case f.per.value == "request":
 		return usagef("--diff compares sums: --per request is not to be had with it")
 	}
+	if err := a.spareAll(args); err != nil {
+		return err
+	}
 	var parts [2]export.Part
 	for i, arg := range args {
 		if a.isSaved(arg) {

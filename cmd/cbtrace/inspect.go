@@ -71,6 +71,9 @@ func newInspect(a *app) *cobra.Command {
 			if joins {
 				look.id = "" // what does not belong to it has other ids
 			}
+			if err := a.spareAll(against); err != nil {
+				return err
+			}
 			c, err := a.open(cmd.Context(), &in, args, look)
 			if err != nil {
 				return err

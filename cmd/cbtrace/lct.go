@@ -52,6 +52,9 @@ func newLCTInfo(a *app, in *captureFlags) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := a.spareInputs(set, ingest.Options{}); err != nil {
+				return err
+			}
 			all, err := set.Recordings(cmd.Context(), ingest.Options{Jobs: in.jobs, Progress: a.progress(set)})
 			if err != nil {
 				return err

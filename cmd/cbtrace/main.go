@@ -19,6 +19,7 @@ func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 type app struct {
 	ctx      context.Context // ends with an interrupt
 	stdin    io.Reader
+	given    io.Reader // standard input as it was given
 	stdout   *pipe
 	stderr   *screen
 	told     *progress // what is told of this run; nil: nothing
@@ -26,6 +27,7 @@ type app struct {
 	scratch  scratch
 	quiet    bool
 	terminal terminalFlags
+	replaced []replaced
 	begun    bool // arguments and flags are right, the command runs
 	verdict  int  // the exit status when all goes well
 }
@@ -33,7 +35,7 @@ type app struct {
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	a := &app{ctx: ctx, stdin: newStandardInput(ctx, stdin), stdout: &pipe{w: stdout}, stderr: &screen{w: stderr}, getenv: os.Getenv}
+	a := &app{ctx: ctx, stdin: newStandardInput(ctx, stdin), given: stdin, stdout: &pipe{w: stdout}, stderr: &screen{w: stderr}, getenv: os.Getenv}
 	defer a.scratch.clear()
 	a.catchSignals(cancel)
 	root := newRoot(a)

@@ -140,7 +140,7 @@ func (a *app) reading(f *captureFlags, args []string) (set *ingest.Set, opt anal
 			return nil, opt, read, &usageError{fmt.Errorf("--profile-map: %w", err)}
 		}
 	}
-	return set, opt, read, nil
+	return set, opt, read, a.spareInputs(set, read)
 }
 
 // profileKeys reads a file of --profile-map.

@@ -28,6 +28,7 @@ func newRoot(a *app) *cobra.Command {
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			err := checkFlags(cmd)
 			a.begun = err == nil
+			a.replaced = toReplace(cmd)
 			return err
 		},
 	}

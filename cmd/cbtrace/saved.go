@@ -74,6 +74,11 @@ func (a *app) mergeSaved(paths []string) (*saved.Report, []report.Shard, error) 
 	var held []report.Held
 	dict := model.NewDict()
 	for _, path := range paths {
+		if err := a.spare(path); err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, path := range paths {
 		s, err := a.readSaved(path, dict)
 		if err != nil {
 			return nil, nil, err

@@ -17,6 +17,9 @@ func (f *namedFile) Close() error { return f.file.Close() }
 
 // openNamed opens such a file. Neither opening nor reading a pipe or a device outlasts an interrupt (R3.3).
 func (a *app) openNamed(path string) (*namedFile, error) {
+	if err := a.spare(path); err != nil {
+		return nil, err
+	}
 	if info, err := os.Stat(path); err != nil || info.Mode().IsRegular() || info.IsDir() {
 		f, err := os.Open(path)
 		if err != nil {

@@ -301,6 +301,9 @@ func TestLostInAFolder(t *testing.T) {
 		if lost := st.Unusable != "" && !st.Foreign(); lost != want.lost || st.ErrorCount != int64(len(st.Errors)) || (st.ErrorCount == 1) != want.lost || !strings.HasPrefix(strings.Join(st.Errors, ""), want.error) {
 			t.Errorf("%+v, want %+v", *st, want)
 		}
+		if foreign := set.Foreign(&set.Inputs[i], Options{}); foreign != st.Foreign() {
+			t.Errorf("%s: foreign by its beginning %v, once it is read %v", st.File, foreign, st.Foreign())
+		}
 	}
 }
 

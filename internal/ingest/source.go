@@ -92,6 +92,20 @@ func (s *Set) open(in *Input, n *int64, total *atomic.Int64) (*source, error) {
 	return nil, fmt.Errorf("compressed more than %d times", maxLayers)
 }
 
+// Foreign reports whether an input is of no format that is read, as far as its beginning tells, so that nothing would be lost with it.
+func (s *Set) Foreign(in *Input, opt Options) bool {
+	var n int64
+	src, err := s.open(in, &n, nil)
+	if err != nil {
+		return false
+	}
+	defer src.close()
+	src.keys = opt.ProfileKeys
+	_, v := find(src)
+	_, lost := errors.AsType[*unread](v.refused)
+	return v.refused != nil && v.name == "" && !lost
+}
+
 func (src *source) close() {
 	for i := len(src.closer) - 1; i >= 0; i-- {
 		src.closer[i]()
