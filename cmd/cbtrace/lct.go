@@ -93,10 +93,10 @@ func (a *app) recordings(all []*model.Recording, strict, keepGoing bool) (good [
 				bad++
 			}
 		case in.Named && !keepGoing:
-			unusable = append(unusable, fmt.Errorf("%s: %s", in.File, in.Unusable))
+			unusable = append(unusable, fmt.Errorf("%s: %s", in.Path, in.Unusable))
 		case !in.Foreign():
 			bad++
-			a.note("%s: %s", in.File, in.Unusable)
+			a.note("%s: %s", in.Path, in.Unusable)
 		default:
 			foreign++
 		}

@@ -172,11 +172,11 @@ func (a *app) judge(c *analyze.Capture, f *captureFlags) error {
 		records += in.Spans + in.Records
 		switch {
 		case in.Unusable != "" && in.Named && !f.keepGoing:
-			unusable = append(unusable, fmt.Errorf("%s: %s", in.File, in.Unusable))
+			unusable = append(unusable, fmt.Errorf("%s: %s", in.Path, in.Unusable))
 			continue
 		case in.Unusable != "":
 			if foreign++; foreign <= foreignShown || in.Named {
-				a.note("%s: %s", in.File, in.Unusable)
+				a.note("%s: %s", in.Path, in.Unusable)
 			}
 			if !in.Foreign() {
 				bad++
@@ -223,10 +223,10 @@ func (a *app) leftovers(c *analyze.Capture) {
 func (a *app) problems(in *model.InputStats) {
 	for n, text := range in.Errors {
 		if n == errorsShown {
-			a.note("%s: %s more", in.File, render.Plural(in.ErrorCount-errorsShown, "problem"))
+			a.note("%s: %s more", in.Path, render.Plural(in.ErrorCount-errorsShown, "problem"))
 			break
 		}
-		a.note("%s", text)
+		a.note("%s", in.Here(text))
 	}
 }
 
@@ -238,7 +238,7 @@ func (a *app) remarks(inputs []model.InputStats) {
 			if files[text] == nil {
 				order = append(order, text)
 			}
-			files[text] = append(files[text], inputs[i].File)
+			files[text] = append(files[text], inputs[i].Path)
 		}
 	}
 	for _, text := range order {

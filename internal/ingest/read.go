@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
@@ -168,7 +169,7 @@ const maxSteps = 5
 // stats is what became of the file, when all of it was read.
 func (f *file) stats() model.InputStats {
 	st := model.InputStats{
-		File: f.in.Shown, Named: f.in.Named, Format: f.name, Names: f.names,
+		File: f.in.Shown, Path: filepath.ToSlash(filepath.Clean(f.in.Path)), Named: f.in.Named, Format: f.name, Names: f.names,
 		Bytes: f.rep.Bytes, Spans: f.rep.Spans, Records: f.rep.Records, Skipped: f.rep.Skipped, ErrorCount: f.rep.ErrorCount,
 		Truncated: f.rep.Truncated, Gaps: f.rep.Gaps + f.rep.Sequences.Lost(), Errors: []string{},
 	}

@@ -88,24 +88,24 @@ func (b *builder) input() {
 		in := &b.Inputs[i]
 		switch {
 		case in.Foreign():
-			foreign = append(foreign, in.File+": "+in.Unusable)
+			foreign = append(foreign, in.Here(in.File+": "+in.Unusable))
 			continue
 		case in.Unusable != "":
-			unusable = append(unusable, firstOf(in.Errors, in.File+": "+in.Unusable))
+			unusable = append(unusable, in.Here(firstOf(in.Errors, in.File+": "+in.Unusable)))
 			continue
 		case in.Truncated:
-			cut = append(cut, in.File)
+			cut = append(cut, in.Here(in.File))
 		}
 		switch {
 		case in.Skipped > 0:
 			records += in.Skipped
-			skipped = append(skipped, firstOf(in.Errors, in.File))
+			skipped = append(skipped, in.Here(firstOf(in.Errors, in.File)))
 		case in.ErrorCount > 0 && !in.Truncated:
-			damaged = append(damaged, firstOf(in.Errors, in.File))
+			damaged = append(damaged, in.Here(firstOf(in.Errors, in.File)))
 		}
 		if in.Gaps > 0 {
 			lost += in.Gaps
-			gaps = append(gaps, fmt.Sprintf("%s: %d", in.File, in.Gaps))
+			gaps = append(gaps, in.Here(fmt.Sprintf("%s: %d", in.File, in.Gaps)))
 		}
 	}
 	switch other := b.Report.Requests.Other; {

@@ -169,6 +169,7 @@ func TestBuild(t *testing.T) {
 		{"found and closed to us", input(model.InputStats{File: "b", Unread: true, Unusable: "permission denied"}), []string{"unusable_input bad 1/2 input b: permission denied"}},
 		{"found and damaged", input(model.InputStats{File: "b", Unread: true, Unusable: "gzip: cut", ErrorCount: 1, Errors: []string{"b: offset 0: gzip: cut"}, Truncated: true}),
 			[]string{"unusable_input bad 1/2 input b: offset 0: gzip: cut"}},
+		{"found below a folder", input(model.InputStats{File: "a/b", Path: "day/a/b", Format: "otlp-json", Spans: 2, Skipped: 1, ErrorCount: 1, Errors: []string{"a/b:7: x"}}), []string{"skipped_records bad 1/0 record day/a/b:7: x"}},
 		{"found and foreign", input(model.InputStats{File: "README", Unusable: "an unknown format"}), []string{"foreign_file note 1/2 input README: an unknown format"}},
 		{"broken records", input(model.InputStats{File: "b", Format: "otlp-json", Spans: 2, Skipped: 3, ErrorCount: 3, Errors: []string{"b:7: x", "b:9: y"}}),
 			[]string{"skipped_records bad 3/0 record b:7: x"}},

@@ -87,7 +87,7 @@ func (b *builder) recordings() {
 	for i := range b.Inputs {
 		switch format, _, _ := strings.Cut(b.Inputs[i].Format, "+"); format {
 		case "lct-storage":
-			calls = append(calls, b.Inputs[i].File)
+			calls = append(calls, b.Inputs[i].Here(b.Inputs[i].File))
 		case "lookup-hashes":
 			hashes = true
 		}
