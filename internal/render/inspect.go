@@ -62,7 +62,7 @@ func answer(d *inspect.Document) string {
 		return fmt.Sprintf("%s held %s%s (%s, in %s itself); without that at most %s less.", Escape(bound), ofWhole(ns, part.total), part.words, reasonOf(bound), brief(top.Stage), Duration(min(ns, top.DragNS))) + reuse(d)
 	}
 	most := ""
-	if atMost(d, top.Stage) {
+	if standsIn(d, top.Stage) {
 		most = "at most "
 	}
 	cause := because(bound)
@@ -155,12 +155,15 @@ func beside(d *inspect.Document, top *report.StageTime, ns int64) (holders int, 
 	return len(holds), "another " + brief(top.Stage)
 }
 
-// atMost reports whether the time of a stage is only known from above: it ended some time before the poll that saw it (R7.2).
-func atMost(d *inspect.Document, stage string) bool {
-	if stage != model.StageSparsePrefetch.String() && stage != model.StageMPLookupPrefetch.String() {
-		return false
-	}
-	return slices.ContainsFunc(d.Lookup, func(l inspect.Lookup) bool { return l.Basis == model.InferredUpper.String() && l.L2LoadNS.V > 0 })
+// standsIn reports whether a stage stands in for loads from L2, so that its time is only known from above: it ended some time before the poll
+// that saw it (R7.2).
+func standsIn(d *inspect.Document, stage string) bool {
+	return (stage == model.StageSparsePrefetch.String() || stage == model.StageMPLookupPrefetch.String()) && atMost(d, inspect.UpperL2Load)
+}
+
+// atMost reports whether a part of a lookup is only known from above (R7.2).
+func atMost(d *inspect.Document, part string) bool {
+	return slices.ContainsFunc(d.Lookup, func(l inspect.Lookup) bool { return slices.Contains(l.UpperBounds, part) })
 }
 
 // reuse is what the cache gave, as a sentence with a blank in front.

@@ -32,7 +32,7 @@ func lookupDocument() *inspect.Document {
 			ByBound: []report.BoundTime{{Bound: "decode", NS: 150e6}, {Bound: "l2_io", NS: 50e6}, {Bound: "poll", NS: 20e6}, {Bound: "rpc", NS: 20e6}},
 			TTFT: &report.TTFTPath{TotalNS: 90e6, ByStage: []report.StageTime{{Stage: "cb.l2_load", NS: 50e6, Share: share(0.5556), DragNS: 48e6}, {Stage: "cb.lookup.rpc", NS: 40e6, Share: share(0.4444)}},
 				ByBound: []report.BoundTime{{Bound: "l2_io", NS: 50e6}, {Bound: "poll", NS: 20e6}, {Bound: "rpc", NS: 20e6}}}},
-		Lookup:   []inspect.Lookup{{RPCNS: opt(90e6), SubmitNS: opt(0), L2LoadNS: opt(50e6), L2LoadMinNS: opt(41e6), ServerOtherNS: opt(0), PollWaitNS: opt(40e6), NPolls: opt(9), Basis: "inferred_upper"}},
+		Lookup:   []inspect.Lookup{{RPCNS: opt(90e6), SubmitNS: opt(0), L2LoadNS: opt(50e6), L2LoadMinNS: opt(41e6), ServerOtherNS: opt(0), PollWaitNS: opt(40e6), NPolls: opt(9), Basis: "inferred_upper", UpperBounds: []string{"l2_load"}}},
 		Hits:     inspect.Hits{RequestedTokens: opt(2048), HitTokens: opt(1280), HitRate: share(0.625), EffectiveReuse: share(0.625), WrittenTokens: opt(1280), PrefixTokens: opt(1280), Class: "partial"},
 		Loads:    inspect.Loads{Attempts: 1, Verdict: "repeat", WastedTokens: opt(1280), Passes: []inspect.Pass{{Attempt: 1, Worker: "0", DurationNS: 5e6, WrittenTokens: opt(1280)}, {Attempt: 1, Worker: "0", DurationNS: 5e6, WrittenTokens: opt(1280)}}},
 		Blend:    inspect.Blend{L2GBps: share(1.9)},
@@ -255,5 +255,28 @@ func TestWorstWait(t *testing.T) {
 		if got := worstOf(d); got != c.want {
 			t.Errorf("%s\nwant %s", got, c.want)
 		}
+	}
+}
+
+// R7.2: beside cb.coordinator_match, which counts whole, a load that has a span of its own is measured: only the other work is an upper bound.
+func TestUpperBounds(t *testing.T) {
+	d := lookupDocument()
+	l := &d.Lookup[0]
+	l.L2LoadMinNS, l.ServerOtherNS, l.PollWaitNS, l.UpperBounds = model.Opt{}, opt(30e6), opt(10e6), []string{"server_other"}
+	got := text(t, (&View{}).Inspect(d), 0)
+	for _, want := range []string{
+		"    90            0            50                ≤30              10      9  upper bound\n",
+		"  Trust    server_other is an upper bound; ",
+		"server_other is at most 30 ms: of a part of it the end is only known from the poll that saw it.\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "l2_load is") {
+		t.Errorf("l2_load is measured:\n%s", got)
+	}
+	if l.UpperBounds = []string{"l2_load", "server_other"}; !strings.Contains(text(t, (&View{}).Inspect(d), 0), "  Trust    l2_load and server_other are upper bounds; ") {
+		t.Error("both may be upper bounds")
 	}
 }

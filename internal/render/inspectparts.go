@@ -135,22 +135,31 @@ func inspectLookup(p *Page, d *inspect.Document) {
 		{Name: "polls", Kind: Tally, Drop: 2}, {Name: "overshoot", Kind: Time, Drop: 3}, {Name: "basis", Drop: 1}}}
 	for i := range d.Lookup {
 		l := &d.Lookup[i]
-		load := Known(l.L2LoadNS)
-		if l.Basis == model.InferredUpper.String() && l.L2LoadNS.V > 0 {
-			load.mark = "≤"
+		part := func(name string, ns model.Opt) Cell {
+			c := Known(ns)
+			if ns.V > 0 && slices.Contains(l.UpperBounds, name) {
+				c.mark = "≤"
+			}
+			return c
 		}
-		t.Add(Known(l.RPCNS), Known(l.SubmitNS).Within(l.UncertaintyNS), load, Known(l.ServerOtherNS), Known(l.PollWaitNS).Within(l.UncertaintyNS), Known(l.ServerNS), Known(l.WaitNS),
+		t.Add(Known(l.RPCNS), Known(l.SubmitNS).Within(l.UncertaintyNS), part(inspect.UpperL2Load, l.L2LoadNS), part(inspect.UpperServerOther, l.ServerOtherNS), Known(l.PollWaitNS).Within(l.UncertaintyNS), Known(l.ServerNS), Known(l.WaitNS),
 			Known(l.NPolls), Known(l.OvershootNS).Within(l.UncertaintyNS), Word(basisWords[l.Basis]))
 	}
 	p.Table(t)
 	for i := range d.Lookup {
 		l := &d.Lookup[i]
-		if l.Basis == model.InferredUpper.String() && l.L2LoadNS.V > 0 {
+		if l.L2LoadNS.V > 0 && slices.Contains(l.UpperBounds, inspect.UpperL2Load) {
 			text := "l2_load is at most " + Duration(l.L2LoadNS.V)
 			if l.L2LoadMinNS.OK {
 				text += " and at least " + Duration(l.L2LoadMinNS.V)
 			}
 			p.Say(text + ": its end is only known from the poll that saw it.")
+			break
+		}
+	}
+	for i := range d.Lookup {
+		if l := &d.Lookup[i]; l.ServerOtherNS.V > 0 && slices.Contains(l.UpperBounds, inspect.UpperServerOther) {
+			p.Say("server_other is at most " + Duration(l.ServerOtherNS.V) + ": of a part of it the end is only known from the poll that saw it.")
 			break
 		}
 	}
@@ -349,8 +358,13 @@ func doubts(d *inspect.Document) []string {
 	say(q.Untimed, "span without a time", "spans without a time")
 	say(q.Conflicting, "id that repeats with other content", "ids that repeat with other content")
 	say(q.Cycles, "ring of parents, cut", "rings of parents, cut")
-	if slices.ContainsFunc(d.Lookup, func(l inspect.Lookup) bool { return l.Basis == model.InferredUpper.String() }) {
+	switch load, other := atMost(d, inspect.UpperL2Load), atMost(d, inspect.UpperServerOther); {
+	case load && other:
+		out = append(out, "l2_load and server_other are upper bounds")
+	case load:
 		out = append(out, "l2_load is an upper bound")
+	case other:
+		out = append(out, "server_other is an upper bound")
 	}
 	if len(out) == 0 {
 		out = append(out, "nothing is missing")

@@ -41,7 +41,7 @@ func TestReport(t *testing.T) {
 			ByBound: []report.BoundTime{{Bound: "decode", NS: 3e9}, {Bound: "l2_io", NS: 1e9}},
 			TTFT:    &report.TTFTPath{TotalNS: 1e9, ByStage: []report.StageTime{{Stage: "cb.l2_load", NS: 5e8, Share: share(0.5), DragNS: 48e7}}, ByBound: []report.BoundTime{{Bound: "l2_io", NS: 5e8}}}},
 		Lookup: report.Lookup{N: 12, RPC: series(11, 60, 80, 85, 90, 90, 60), Submit: series(11, 1, 1, 1, 1, 1, 1), L2Load: series(11, 30, 50, 50, 50, 50, 30), ServerOther: series(11, 9, 9, 9, 9, 9, 9),
-			PollWait: series(11, 20, 20, 25, 30, 30, 20), Basis: report.Bases{Measured: 10, InferredUpper: 1, NoServer: 1}},
+			PollWait: series(11, 20, 20, 25, 30, 30, 20), Basis: report.Bases{Measured: 10, InferredUpper: 1, NoServer: 1}, AtMost: 1},
 		Hits: report.Hits{Requests: 12, RequestedTokens: opt(2048), HitTokens: opt(1280), HitRate: share(0.625), RequestMean: share(0.5), PrefixTokens: opt(768), SegmentedPrefixTokens: opt(256),
 			NonPrefixTokens: opt(256), EffectiveReuse: share(0.6), WrittenTokens: opt(1024), ShortfallTokens: opt(51), Classes: report.Classes{Miss: 3, Partial: 8, None: 1}, EarlyExits: map[string]int64{"no_gpu_context": 1}},
 		DoubleStartLoadKV: report.DoubleLoads{Requests: 2, PartialThenFull: 1, Repeat: 1, WastedTokens: 512, Exemplars: []string{"chatcmpl-1", "chatcmpl-2"}},
@@ -71,7 +71,7 @@ func TestReport(t *testing.T) {
 			"           besides these: note no_llm_request\n" +
 			"           mp.store took up to 9 s in the background, usually 10 ms, in chatcmpl-2; up to 8.9 s of it idle, neither staging nor in a kernel\n" +
 			"           slowest: chatcmpl-1\\u202e, 150 ms to the first token, mostly cb.l2_load\n",
-		"  Trust    11 of 12 requests complete; 1 cut off by the start or end of the capture; 9 records skipped; 1 span without its parent; 40 of 340 spans placed by ids and times, without a recorded parent; units of 1 file taken by magnitude; lmcache-0's clock corrected by -40.1 ms ± 212 µs.\n",
+		"  Trust    11 of 12 requests complete; 1 cut off by the start or end of the capture; 9 records skipped; 1 span without its parent; l2_load is an upper bound in 1 of 12 lookups; 40 of 340 spans placed by ids and times, without a recorded parent; units of 1 file taken by magnitude; lmcache-0's clock corrected by -40.1 ms ± 212 µs.\n",
 		"  Next     cbtrace report --by hit_class day (are hits faster than misses?)\n" +
 			"           cbtrace report --by model day (each model for itself)\n" +
 			"           cbtrace inspect chatcmpl-1 day (the request that failed)\n" +
@@ -106,6 +106,23 @@ func TestReport(t *testing.T) {
 	for line := range strings.Lines(text(t, v.Report(d), 80)) {
 		if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > 80 {
 			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+}
+
+// R7.2: of lookups with an upper bound the page says what that is of: a load that a prefetch stands in for, or other work of the server that
+// counts whole.
+func TestUpperWords(t *testing.T) {
+	for _, c := range []struct {
+		atMost, upper int64
+		want          string
+	}{
+		{5, 5, "with l2_load as an upper bound"},
+		{0, 5, "with server_other as an upper bound"},
+		{66, 116, "with an upper bound (66 of l2_load, the others of server_other)"},
+	} {
+		if got := upperWords(&report.Lookup{AtMost: c.atMost, Basis: report.Bases{InferredUpper: c.upper}}); got != c.want {
+			t.Errorf("%d of %d: %s, want %s", c.atMost, c.upper, got, c.want)
 		}
 	}
 }

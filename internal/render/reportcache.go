@@ -43,7 +43,7 @@ func reportLookup(p *Page, d *report.Document) {
 	for _, b := range []struct {
 		n    int64
 		text string
-	}{{l.Basis.Measured, "measured"}, {l.Basis.InferredUpper, "with l2_load as an upper bound"}, {l.Basis.DurationsOnly, "without a common clock"},
+	}{{l.Basis.Measured, "measured"}, {l.Basis.InferredUpper, upperWords(l)}, {l.Basis.DurationsOnly, "without a common clock"},
 		{l.Basis.NoServer, "without the server's side"}, {l.Basis.NoRPC, "from the server alone"}} {
 		if b.n > 0 {
 			known = append(known, Count(b.n)+" "+b.text)
@@ -53,6 +53,18 @@ func reportLookup(p *Page, d *report.Document) {
 	if l.RPC.N == 0 {
 		p.Say("Parts of a lookup need the scheduler's cb.lookup.rpc (spans or CB_PROFILE lines) beside the server's spans.")
 	}
+}
+
+// upperWords say which part of the lookups of basis inferred_upper is an upper bound: loads that a prefetch stands in for, or other work of the
+// server that counts whole (R7.2).
+func upperWords(l *report.Lookup) string {
+	switch n := l.AtMost; {
+	case n == 0:
+		return "with server_other as an upper bound"
+	case n < l.Basis.InferredUpper:
+		return "with an upper bound (" + Count(n) + " of l2_load, the others of server_other)"
+	}
+	return "with l2_load as an upper bound"
 }
 
 func reportHits(p *Page, d *report.Document) {

@@ -152,6 +152,12 @@ func (b *builder) lookups() []Lookup {
 		l := &b.Split.Lookups[i]
 		row := Lookup{RPCNS: l.RPC, SubmitNS: l.Submit, L2LoadNS: l.L2Load, L2LoadMinNS: l.L2LoadMin, ServerOtherNS: l.ServerOther, PollWaitNS: l.PollWait,
 			UncertaintyNS: l.Uncertainty, ServerNS: l.Server, WaitNS: l.Wait, NPolls: l.NPolls, PollMaxIntervalNS: l.PollMaxInterval, OvershootNS: l.Overshoot, Basis: l.Basis.String()}
+		if l.Basis == model.InferredUpper && l.AtMost {
+			row.UpperBounds = append(row.UpperBounds, UpperL2Load)
+		}
+		if l.Basis == model.InferredUpper && l.OtherAtMost {
+			row.UpperBounds = append(row.UpperBounds, UpperServerOther)
+		}
 		for _, leg := range l.Legs {
 			row.Legs = append(row.Legs, Leg{b.dict.Str(leg.Stage), leg.NS})
 		}

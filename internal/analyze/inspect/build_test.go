@@ -130,7 +130,7 @@ x.note               sched   - -       id=N trace=2
 	part("without a time", got.Spans[6], `{"id":"N","trace":"`+trace2+`","parent":"E","edge":"adopted","stage":"x.note","name":"x.note","process":"sched","class":"work",
 		"start_ns":null,"raw_start_unix_ns":null,"duration_ns":null,"self_ns":null,"critical_ns":null,"flags":["untimed","transparent"],"uncertainty_ns":null}`)
 	part("lookup", got.Lookup, `[{"rpc_ns":4000000,"submit_ns":1000000,"l2_load_ns":0,"l2_load_min_ns":null,"server_other_ns":2000000,"poll_wait_ns":1000000,"server_ns":null,"wait_ns":null,
-		"n_polls":2,"poll_max_interval_ns":null,"overshoot_ns":null,"basis":"inferred_upper","uncertainty_ns":null}]`)
+		"n_polls":2,"poll_max_interval_ns":null,"overshoot_ns":null,"basis":"inferred_upper","uncertainty_ns":null,"upper_bounds":["server_other"]}]`)
 	part("hits", got.Hits, `{"requested_tokens":1024,"hit_tokens":512,"hit_rate":0.5,"class":"partial","prefix_tokens":512,"segmented_prefix_tokens":null,"non_prefix_tokens":0,"l1_tokens":null,
 		"l2_tokens":null,"l1_keys":null,"l2_keys":null,"written_tokens":null,"effective_reuse":null,"shortfall_tokens":null}`)
 	part("loads", got.Loads, `{"attempts":1,"overlapping":false,"passes":[{"attempt":1,"worker":"0","span":"S","start_ns":6000000,"duration_ns":1000000,"written_tokens":null}],"verdict":"none","wasted_tokens":0}`)

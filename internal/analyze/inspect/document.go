@@ -115,7 +115,7 @@ type Segment struct {
 type Lookup struct {
 	RPCNS             model.Opt `json:"rpc_ns" doc:"the scheduler's call, submit to answer"`
 	SubmitNS          model.Opt `json:"submit_ns" doc:"before the server began"`
-	L2LoadNS          model.Opt `json:"l2_load_ns" doc:"loading from disk or a remote store; at most, where the basis is inferred_upper"`
+	L2LoadNS          model.Opt `json:"l2_load_ns" doc:"loading from disk or a remote store"`
 	L2LoadMinNS       model.Opt `json:"l2_load_min_ns" doc:"of an upper bound: what it lasted at least"`
 	ServerOtherNS     model.Opt `json:"server_other_ns" doc:"other work of the server"`
 	PollWaitNS        model.Opt `json:"poll_wait_ns" doc:"the answer was there, nobody had asked yet"`
@@ -127,7 +127,14 @@ type Lookup struct {
 	OvershootNS       model.Opt `json:"overshoot_ns" doc:"from the end of the server's work to the poll that saw it"`
 	Basis             string    `json:"basis" enum:"measured|inferred_upper|durations_only|no_server|no_rpc" doc:"how the parts are known"`
 	UncertaintyNS     model.Opt `json:"uncertainty_ns" doc:"how far submit and poll_wait may be wrong: how well the clocks of caller and server are known against each other; null where they are not"`
+	UpperBounds       []string  `json:"upper_bounds,omitempty" enum:"l2_load|server_other" doc:"of the basis inferred_upper: the parts that may be shorter than said"`
 }
+
+// The parts of a lookup that may be known from above only (R7.2).
+const (
+	UpperL2Load      = "l2_load"
+	UpperServerOther = "server_other"
+)
 
 // A Leg is a part of a lookup that the server recorded.
 type Leg struct {

@@ -26,6 +26,7 @@ type Lookup struct {
 	Uncertainty model.Opt // ns that Submit and PollWait may be wrong: how well the clocks are known against each other; unknown where they are not (R5.8)
 	L2LoadMin   model.Opt // ns, with AtMost and poll lines: the part of L2Load until the last poll but one, which found no answer (R7.2)
 	AtMost      bool      // a stand-in gave L2Load: an upper bound
+	OtherAtMost bool      // of ServerOther a span counts whole, to an END that a poll stamped: an upper bound (R7.2)
 
 	Server, Wait model.Opt // ns, of no_rpc
 	Legs         []Leg     // of no_rpc, in order of (start, id); they may overlap
@@ -159,8 +160,9 @@ func (sp *Splitter) splitRPC(l *Lookup) {
 	work := union(w.other)
 	submit := min(max(int64(w.first-a), 0), total)
 	l.Submit, l.L2Load, l.ServerOther, l.PollWait = model.Some(submit), model.Some(l2), model.Some(work-l2), model.Some(total-work-submit)
+	l.OtherAtMost = w.upper
 	l.Basis = model.Measured
-	if w.standIn || w.upper {
+	if l.AtMost || l.OtherAtMost {
 		l.Basis = model.InferredUpper
 	}
 	if u, ok := sp.req.UncertaintyBetween(rpc, w.server); ok {

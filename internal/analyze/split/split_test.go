@@ -36,6 +36,9 @@ func (l *Lookup) text(d *model.Dict) string {
 	if l.AtMost {
 		s += " at_most"
 	}
+	if l.OtherAtMost {
+		s += " other_at_most"
+	}
 	if l.PollsInferred {
 		s += " inferred"
 	}
@@ -109,11 +112,11 @@ cb.lookup.rpc          sched  0ms 20ms
 cb.lookup.rpc            sched  0ms 20ms
   cb.lookup              server 2ms 19ms
     cb.coordinator_match server 3ms 9ms`,
-			"inferred_upper rpc=20 submit=2 l2=0 other=7 poll=11"},
+			"inferred_upper rpc=20 submit=2 l2=0 other=7 poll=11 other_at_most"},
 		{"a lookup without children counts whole", `
 cb.lookup.rpc sched  0ms 20ms
   cb.lookup   server 2ms 19ms`,
-			"inferred_upper rpc=20 submit=2 l2=0 other=17 poll=1"},
+			"inferred_upper rpc=20 submit=2 l2=0 other=17 poll=1 other_at_most"},
 		{"a leg of the standard path with L2 hits stands in", `
 cb.lookup.rpc            sched  0ms 20ms
   cb.lookup              server 2ms 19ms

@@ -64,7 +64,7 @@ var promised = map[string]map[string]string{"report": {
 	"BoundTime":    "bound ns",
 	"TTFTPath":     "total_ns by_stage by_bound",
 	"Lookup": "rpc_ns submit_ns l2_load_ns l2_load_min_ns server_other_ns poll_wait_ns server_ns wait_ns legs n_polls poll_max_interval_ns overshoot_ns " +
-		"basis uncertainty_ns",
+		"basis uncertainty_ns upper_bounds",
 	"Leg": "stage ns",
 	"Hits": "requested_tokens hit_tokens hit_rate class prefix_tokens segmented_prefix_tokens non_prefix_tokens l1_tokens l2_tokens l1_keys l2_keys " +
 		"written_tokens effective_reuse shortfall_tokens early_exit_reason",
