@@ -186,8 +186,12 @@ func (v *View) reportStages(p *Page, d *report.Document) {
 		Column{Name: "self", Kind: Time, Drop: 6}, Column{Name: "total", Kind: Time, Hidden: true})...)}
 	for i := range stages {
 		s := &stages[i]
-		t.Add(append([]Cell{Word(stageName(s.Stage, s.Owner)), Word(s.Owner), Of(s.Spans), Of(s.Requests)}, append(seriesCells(&s.Series, many), Known(s.MeanNS), KnownFloat(s.CriticalShare), Of(s.CriticalNS), Of(s.DragNS),
-			Of(s.SelfNS), Known(s.TotalNS))...)...)
+		who, times := []Cell{Word(stageName(s.Stage, s.Owner)), Word(s.Owner), Of(s.Spans), Of(s.Requests)}, append(seriesCells(&s.Series, many), Known(s.MeanNS), KnownFloat(s.CriticalShare), Of(s.CriticalNS), Of(s.DragNS),
+			Of(s.SelfNS), Known(s.TotalNS))
+		if s.Class == model.Point.String() { // a moment takes no time
+			clear(times)
+		}
+		t.Add(append(who, times...)...)
 	}
 	p.Table(t)
 	if len(t.Rows) > 0 {

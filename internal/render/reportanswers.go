@@ -224,12 +224,15 @@ func gravest(d *report.Document) *report.Finding {
 // unsaid are the findings that failures, where there are any, do not say already.
 func unsaid(d *report.Document) (out []*report.Finding) {
 	for i := range d.Findings {
-		if f := &d.Findings[i]; d.Failed.Requests == 0 || f.Code != "request_error" && f.Code != "retrieve_failed" {
+		if f := &d.Findings[i]; d.Failed.Requests == 0 || !saidByFailures(f.Code) {
 			out = append(out, f)
 		}
 	}
 	return out
 }
+
+// saidByFailures reports whether a code only says what the counts of failures say (R7.11).
+func saidByFailures(code string) bool { return code == "request_error" || code == "retrieve_failed" }
 
 // whyFailed are the first n requests that failed, the longest, each with what says so.
 func whyFailed(f *report.Failed, n int) []string {

@@ -22,14 +22,12 @@ func reportFailures(p *Page, d *report.Document) {
 		p.Say(fmt.Sprintf("%s of %s failed: %s.", Count(f.Requests), Plural(d.Requests.Total, "request"), failedWords(f)))
 		p.Say("Longest: " + idList(whyFailed(f, len(f.Exemplars)), 3))
 	}
-	if f.Requests > 0 {
-		p.Say("By reason:")
+	reasons := slices.DeleteFunc(sortedKeys(f.ByReason), saidByFailures) // the others are of lookups
+	if len(reasons) > 0 {
+		p.Say("Of these, lookups that ended before they searched:")
 	}
-	for _, reason := range sortedKeys(f.ByReason) {
+	for _, reason := range reasons {
 		p.Item(fmt.Sprintf("%s: %s", brief(reason), Count(f.ByReason[reason])))
-	}
-	if f.Aborted > 0 {
-		p.Item("aborted: " + Count(f.Aborted))
 	}
 	if text := loadWords(&d.Load); text != "" {
 		p.Say(text + ".")

@@ -299,7 +299,7 @@ type Failed struct {
 	Retrieve    int64            `json:"retrieve" doc:"a retrieve that says it failed"`
 	StatusError int64            `json:"status_error" doc:"a span with status ERROR"`
 	Aborted     int64            `json:"aborted" doc:"the cache served a request that the engine never finished"`
-	ByReason    map[string]int64 `json:"by_reason"`
+	ByReason    map[string]int64 `json:"by_reason" doc:"of requests that failed: retrieve_failed, request_error, and why their lookups ended early; being aborted has no reason"`
 	Requests    int64            `json:"requests" doc:"with any of the three, once"`
 	Exemplars   []string         `json:"exemplars" doc:"the longest, at most 20; of more than 30,000 requests those of a sample"`
 
