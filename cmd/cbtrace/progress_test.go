@@ -15,7 +15,7 @@ func TestProgressLine(t *testing.T) {
 		{512e6, 8_800e6, 3_100_000, 2 * time.Second, "reading 512 MB of 8.8 GB, 256 MB/s, 3.10 M spans, 32.4 s left"},
 		{8_800e6, 8_800e6, 17_000_000, 14 * time.Second, "read 8.8 GB, 17.0 M spans; working, 14.0 s"},
 		{512e6, 0, 950, 2 * time.Second, "reading 512 MB, 256 MB/s, 950 spans"},
-		{1e6, 1_000_000e6, 950, time.Second, "reading 1 MB of 1 TB, 1 MB/s, 950 spans, 277 h 46 min left"},
+		{1e6, 1_000_000e6, 950, time.Second, "reading 1 MB of 1 TB, 1 MB/s, 950 spans, 278 h left"},
 	} {
 		p := &progress{total: c.total}
 		p.Bytes.Store(c.bytes)

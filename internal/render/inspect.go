@@ -180,7 +180,7 @@ func reuse(d *inspect.Document) string {
 // ofWhole is "50 of 90 ms", with both units where they differ.
 func ofWhole(n, whole int64) string {
 	a, b := Duration(n), Duration(whole)
-	if x, unit, ok := strings.Cut(a, " "); ok && strings.HasSuffix(b, " "+unit) {
+	if x, unit, _ := strings.Cut(a, " "); strings.Count(a, " ") == 1 && strings.Count(b, " ") == 1 && strings.HasSuffix(b, " "+unit) {
 		a = x
 	}
 	return a + " of " + b

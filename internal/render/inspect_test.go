@@ -280,3 +280,16 @@ func TestUpperBounds(t *testing.T) {
 		t.Error("both may be upper bounds")
 	}
 }
+
+func TestOfWhole(t *testing.T) {
+	for _, c := range []struct {
+		n, whole int64
+		want     string
+	}{
+		{50e6, 90e6, "50 of 90 ms"}, {50e3, 90e6, "50 µs of 90 ms"}, {5e9, 75e9, "5 s of 1 min 15 s"}, {75e9, 135e9, "1 min 15 s of 2 min 15 s"}, {60e9, 120e9, "1 of 2 min"},
+	} {
+		if got := ofWhole(c.n, c.whole); got != c.want {
+			t.Errorf("%d of %d: %q, want %q", c.n, c.whole, got, c.want)
+		}
+	}
+}

@@ -60,7 +60,7 @@ func TestReport(t *testing.T) {
 	v := View{Inputs: []string{"day"}}
 	got := text(t, v.Report(d), 0)
 	for _, want := range []string{
-		"12 requests in 60 s from 2025-11-29T16:00:00.000Z. Median time to first token 90 ms, at most 150 ms (10 values). Of the time to first token of all requests cb.l2_load holds 50 % (reading from L2): 48 % alone, the rest with other work beside it (another worker's cb.l2_load counts). The cache's own work (lookup, load, choosing what to recompute) holds 50 %. The cache had 62 % of 2,048 tokens.\n",
+		"12 requests in 1 min from 2025-11-29T16:00:00.000Z. Median time to first token 90 ms, at most 150 ms (10 values). Of the time to first token of all requests cb.l2_load holds 50 % (reading from L2): 48 % alone, the rest with other work beside it (another worker's cb.l2_load counts). The cache's own work (lookup, load, choosing what to recompute) holds 50 %. The cache had 62 % of 2,048 tokens.\n",
 		"  Path     l2_io 50 % (reading from L2) to the first token\n",
 		"  Cache    62 % of the tokens asked for were found, 50 % loaded (of 10 % loading is not recorded); 0 requests found all, 8 a part, 3 nothing\n" +
 			"           lookup, load and choosing what to recompute took 50 % of the time to first token\n" +

@@ -2,7 +2,6 @@
 package render
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -27,15 +26,11 @@ var (
 	speedUnits = []unit{{"kB/s", 1e-6}, {"MB/s", 1e-3}, {"GB/s", 1}, {"TB/s", 1e3}} // of decimal GB/s
 )
 
-// best is the largest unit in which v is at least one after rounding to three digits; minutes and hours begin at two of them.
+// best is the largest unit in which v is at least one after rounding to three digits.
 func best(units []unit, v float64) unit {
 	u := units[0]
 	for _, w := range units[1:] {
-		from := 0.9995
-		if w.name == "min" || w.name == "h" {
-			from = 1.9995
-		}
-		if math.Abs(v)/w.size < from {
+		if math.Abs(v)/w.size < 0.9995 {
 			break
 		}
 		u = w
@@ -85,12 +80,39 @@ func scaled(units []unit, v float64) string {
 	return Number(v/u.size) + " " + u.name
 }
 
-// Duration is a length of time in ns, as "50 ms" or "1.25 s".
+// Duration is a length of time in ns, as "50 ms", "1.25 s" or "3 min 29 s".
 func Duration(ns int64) string {
-	if ns == 0 {
+	switch s := float64(ns) / 1e9; {
+	case ns == 0:
 		return "0 ms"
+	case s <= -longest:
+		return "-" + long(-s)
+	case s >= longest:
+		return long(s)
 	}
 	return scaled(timeUnits, float64(ns))
+}
+
+// longest is from how many seconds on a length of time is told in minutes: what three digits round to 60 s.
+const longest = 59.95
+
+// long is a length of time of a minute or more: to the second, from an hour on to the minute, from 100 hours on in hours.
+func long(seconds float64) string {
+	of := func(n int64, unit string, each int64, part string) string {
+		text := Count(n/each) + " " + unit
+		if n%each > 0 {
+			text += " " + Count(n%each) + " " + part
+		}
+		return text
+	}
+	switch s := int64(math.Round(seconds)); {
+	case s < 3600:
+		return of(s, "min", 60, "s")
+	case s < 100*3600:
+		return of((s+30)/60, "h", 60, "min")
+	default:
+		return Count((s+1800)/3600) + " h"
+	}
 }
 
 // Signed is a length of time in ns that always shows its sign: "+50 ms".
@@ -182,15 +204,13 @@ func Short(n int64) string {
 
 // Elapsed is how long something took, as precisely as one cares: "0.4 s", "12.3 s", "3 min 5 s", "2 h 4 min".
 func Elapsed(d time.Duration) string {
-	switch s := int64(d.Round(time.Second) / time.Second); {
-	case d < 0:
+	switch s := d.Seconds(); {
+	case s < 0:
 		return "0.0 s"
-	case s < 100:
-		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s"
-	case s < 2*3600:
-		return fmt.Sprintf("%d min %d s", s/60, s%60)
+	case s < longest:
+		return strconv.FormatFloat(s, 'f', 1, 64) + " s"
 	default:
-		return fmt.Sprintf("%d h %d min", s/3600, s%3600/60)
+		return long(s)
 	}
 }
 

@@ -23,9 +23,21 @@ func TestUnits(t *testing.T) {
 	check(Duration(999_400_000), "999 ms")
 	check(Duration(999_600_000), "1 s") // 1000 ms after rounding
 	check(Duration(1_254_000_000), "1.25 s")
-	check(Duration(119_000_000_000), "119 s")
-	check(Duration(150_000_000_000), "2.5 min")
+	check(Duration(59_940_000_000), "59.9 s")
+	check(Duration(59_950_000_000), "1 min") // 60 s after rounding
+	check(Duration(60_000_000_000), "1 min")
+	check(Duration(119_000_000_000), "1 min 59 s")
+	check(Duration(119_600_000_000), "2 min")
+	check(Duration(209_285_000_000), "3 min 29 s")
+	check(Duration(-209_285_000_000), "-3 min 29 s")
+	check(Signed(-75_000_000_000), "−1 min 15 s")
+	check(Duration(3_599_400_000_000), "59 min 59 s")
+	check(Duration(3_599_600_000_000), "1 h")
+	check(Duration(7_500_000_000_000), "2 h 5 min")
 	check(Duration(86_400_000_000_000), "24 h")
+	check(Duration(359_970_000_000_000), "100 h") // 99 h 59.5 min
+	check(Duration(math.MaxInt64), "2,562,048 h")
+	check(Duration(math.MinInt64), "-2,562,048 h")
 	check(Duration(-1_500), "-1.5 µs")
 	check(Signed(2_000_000), "+2 ms")
 	check(Signed(-2_000_000), "−2 ms")
@@ -110,7 +122,7 @@ func TestShort(t *testing.T) {
 			t.Errorf("Short(%d) = %q, want %q", n, got, want)
 		}
 	}
-	for d, want := range map[time.Duration]string{0: "0.0 s", 12340 * time.Millisecond: "12.3 s", 99 * time.Second: "99.0 s", 185 * time.Second: "3 min 5 s", 7500 * time.Second: "2 h 5 min", -time.Second: "0.0 s"} {
+	for d, want := range map[time.Duration]string{0: "0.0 s", 12340 * time.Millisecond: "12.3 s", 59 * time.Second: "59.0 s", 99 * time.Second: "1 min 39 s", 185 * time.Second: "3 min 5 s", 7500 * time.Second: "2 h 5 min", -time.Second: "0.0 s"} {
 		if got := Elapsed(d); got != want {
 			t.Errorf("Elapsed(%v) = %q, want %q", d, got, want)
 		}
