@@ -29,6 +29,7 @@ func text(t *testing.T, p *Page, width int) string {
 func TestReport(t *testing.T) {
 	d := &report.Document{
 		Window:   report.Window{StartUnixNS: opt(1_764_432_000_000_000_000), EndUnixNS: opt(1_764_432_060_000_000_000)},
+		Selected: report.Window{StartUnixNS: opt(1_764_432_000_000_000_000), EndUnixNS: opt(1_764_432_060_000_000_000)},
 		Requests: report.Requests{Total: 12, Complete: 11, Edge: 1, UnattributedSpans: 3},
 		Latency:  series(11, 400, 450, 460, 480, 500, 380), TTFT: series(10, 90, 110, 120, 150, 150, 95), Queue: report.Series{Exact: true}, DecodePerToken: report.Series{Exact: true},
 		SLO: []report.SLOResult{{Expr: "ttft<=100ms", Met: 7, Of: 10, Share: share(0.7)}, {Expr: "decode_per_token<=1ms"}},
@@ -109,6 +110,18 @@ func TestReport(t *testing.T) {
 		if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > 80 {
 			t.Errorf("%d columns: %s", n, line)
 		}
+	}
+}
+
+// R3.2: of what --since and --until select the headline names the interval.
+func TestSelectedInterval(t *testing.T) {
+	d := &report.Document{Requests: report.Requests{Total: 105}, Window: report.Window{StartUnixNS: opt(1_764_432_001_077_000_000), EndUnixNS: opt(1_764_432_210_363_000_000)},
+		Selected: report.Window{StartUnixNS: opt(1_764_432_150_363_000_000), EndUnixNS: opt(1_764_432_210_363_000_000)}}
+	if got, want := (&View{}).headline(d), "105 requests that started in 1 min from 2025-11-29T16:02:30.363Z."; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if d.Selected = (report.Window{}); (&View{}).headline(d) != "105 requests." {
+		t.Errorf("of none: %q", (&View{}).headline(d))
 	}
 }
 

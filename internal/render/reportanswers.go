@@ -14,7 +14,10 @@ import (
 
 func (v *View) headline(d *report.Document) string {
 	s := Plural(d.Requests.Total, "request")
-	if w := d.Window; w.StartUnixNS.OK && w.EndUnixNS.OK {
+	if w := d.Selected; w.StartUnixNS.OK && w.EndUnixNS.OK {
+		if w != d.Window { // others started before or after
+			s += " that started"
+		}
 		s += fmt.Sprintf(" in %s from %s", Duration(w.EndUnixNS.V-w.StartUnixNS.V), Instant(w.StartUnixNS.V, v.Where))
 	}
 	s += "."

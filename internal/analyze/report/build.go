@@ -87,7 +87,10 @@ func (a *Aggregate) document(c *Capture, d Decision, t *tally) *Document {
 		Confidence: t.intervals(),
 	}
 	if c.Start != c.End || c.Start != 0 {
-		doc.Window = Window{model.Some(int64(c.Start)), model.Some(int64(c.End))}
+		doc.Window = windowOf(c.Start, c.End)
+		if lo, hi := t.within(c); lo <= hi {
+			doc.Selected = windowOf(lo, hi)
+		}
 	}
 	doc.Stages, doc.CriticalPath = t.paths(m)
 	for i := range t.groupings {
@@ -96,6 +99,10 @@ func (a *Aggregate) document(c *Capture, d Decision, t *tally) *Document {
 	doc.Load, doc.Buckets = t.load(c)
 	doc.told(told, a.dict)
 	return doc
+}
+
+func windowOf(start, end model.Time) Window {
+	return Window{model.Some(int64(start)), model.Some(int64(end))}
 }
 
 func inputsOf(c *Capture) []Input {
@@ -243,15 +250,21 @@ func (t *tally) slowestResults(d Decision) []SlowRequest {
 	return out
 }
 
-// load is R7.12, over the range of the capture within [since, until) and per bucket.
-func (t *tally) load(c *Capture) (Load, []BucketResult) {
-	lo, hi := c.Start, c.End
+// within is the range of the capture within [since, until); where none of it is, it ends before it begins.
+func (t *tally) within(c *Capture) (lo, hi model.Time) {
+	lo, hi = c.Start, c.End
 	if t.opt.Since != 0 {
 		lo = max(lo, t.opt.Since)
 	}
 	if t.opt.Until != 0 {
 		hi = min(hi, t.opt.Until)
 	}
+	return lo, hi
+}
+
+// load is R7.12, over the range of the capture within [since, until) and per bucket.
+func (t *tally) load(c *Capture) (Load, []BucketResult) {
+	lo, hi := t.within(c)
 	b := t.buckets
 	if level, ok := BucketLevel(t.opt.Bucket); ok {
 		b.coarsen(level)

@@ -37,6 +37,7 @@ type Document struct {
 	Confidence        []Interval         `json:"confidence" doc:"where percentiles of ttft and latency lie with 95 % confidence"`
 	Models            map[string]float64 `json:"models" doc:"share of the requests by model; of more than 30,000 requests estimated from a sample"`
 	CacheWorth        *CacheWorth        `json:"cache_worth" doc:"what the cache took of the time and what it saved; null where that cannot be told"`
+	Selected          Window             `json:"selected" doc:"what of window lies within --since and --until: load is over that"`
 }
 
 // An Input is a file that was read.

@@ -178,7 +178,13 @@ func TestLoad(t *testing.T) {
 	check(t, "mean", l.Concurrency.Mean.V, (2.5+1+0.7+0.5)/10)
 	check(t, "max", l.Concurrency.Max, model.Some(2))
 	// Within --since and --until: requests were selected already, the range is what they were selected from.
-	l = reportOfCapture(Options{Since: c.Start + 1*second, Until: c.Start + 3*second}, c, rows[1:4]...).Load
+	d := reportOfCapture(Options{Since: c.Start + 1*second, Until: c.Start + 3*second}, c, rows[1:4]...)
+	l = d.Load
+	check(t, "selected", d.Selected, windowOf(c.Start+1*second, c.Start+3*second))
+	check(t, "the range of the capture", d.Window, windowOf(c.Start, c.End))
+	check(t, "from before it to its end", reportOfCapture(Options{Since: c.Start - second, Until: 1<<63 - 1}, c, rows...).Selected, windowOf(c.Start, c.End))
+	check(t, "all of it", reportOfCapture(Options{}, c, rows...).Selected, windowOf(c.Start, c.End))
+	check(t, "none of it", reportOfCapture(Options{Since: c.End + 1}, c).Selected, Window{})
 	check(t, "requests/s within", l.RequestsPerS.V, 1.5)
 	check(t, "mean within", l.Concurrency.Mean.V, (1+0.7+0.5)/2)
 	l = reportOfCapture(Options{}, &Capture{}, rows...).Load

@@ -16,7 +16,7 @@ import (
 // … stands for a distribution.
 var promised = map[string]map[string]string{"report": {
 	"Document": "schema inputs window survey clock requests latency ttft queue decode_per_token slo stages critical_path lookup hits groups " +
-		"double_start_load_kv blend transfers failed load findings slowest quality buckets confidence models cache_worth",
+		"double_start_load_kv blend transfers failed load findings slowest quality buckets confidence models cache_worth selected",
 	"Interval":     "metric percentile n low_ns high_ns",
 	"Input":        "file format bytes spans records skipped errors error_count",
 	"Window":       "start_unix_ns end_unix_ns",
