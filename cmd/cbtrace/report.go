@@ -75,7 +75,7 @@ func newReport(a *app) *cobra.Command {
 				}
 			}
 			view := a.view(args)
-			view.Sort, view.Trend = sort.value, bucket > 0
+			view.Sort, view.Trend, view.Repeated = sort.value, bucket > 0, made.Table().Repeated()
 			if view.Trend {
 				view.Since = budget.TrendOf(made.Figures())
 			}

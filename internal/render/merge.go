@@ -2,22 +2,26 @@ package render
 
 import "github.com/cbtrace/cbtrace/internal/analyze/report"
 
-// Merge is the report of merged shards as a page: the shards first.
+// Merge is the report of merged shards as a page: the shards come last.
 func (v *View) Merge(d *report.MergeDocument) *Page {
-	p := &Page{Main: "stages"}
+	all := *v
+	all.Repeated = d.InTwoShards
+	p := all.Report(&d.Document)
 	p.Title("Shards")
 	t := &Table{Columns: []Column{{Name: "file"}, {Name: "requests", Kind: Tally}}}
 	for _, s := range d.Shards {
 		t.Add(Word(s.File), Of(s.Requests))
 	}
 	p.Table(t)
-	if d.InTwoShards > 0 {
-		p.Say("At least " + Plural(d.InTwoShards, "request") + " in two shards: counted in each of them.")
-	}
-	if d.Survey == report.SurveyPerShard {
-		p.Say("Clocks estimated per shard.")
-	}
-	p.Title("All")
-	p.parts = append(p.parts, v.Report(&d.Document).parts...)
 	return p
+}
+
+// repeatedWords say what it means that several of the reports that were added up count the same requests (R2.6).
+func repeatedWords(n int64) string {
+	are := "requests are"
+	if n == 1 {
+		are = "request is"
+	}
+	return "Caution: at least " + Count(n) + " " + are + " in more than one of the saved reports, and each of these counts them: counts, tokens and rates below are too high by that, " +
+		"and percentiles and shares take such a request for several."
 }

@@ -83,6 +83,9 @@ func ownBound(bounds []report.BoundTime) *report.BoundTime {
 }
 
 func (v *View) reportAnswers(p *Page, d *report.Document) {
+	if v.Repeated > 0 { // before any number that it makes wrong
+		p.Say(Toned(Warn, repeatedWords(v.Repeated)))
+	}
 	p.Say(Toned(Strong, v.headline(d)))
 	part := leading(d)
 	if part.total > 0 {
@@ -354,6 +357,9 @@ func reportDoubts(d *report.Document) []string {
 	}
 	if guessed > 0 {
 		out = append(out, "units of "+Plural(guessed, "file")+" taken by magnitude")
+	}
+	if d.Survey == report.SurveyPerShard {
+		out = append(out, "clocks estimated per shard")
 	}
 	return append(out, clockDoubts(d.Clock))
 }

@@ -18,6 +18,7 @@ type View struct {
 	Unfold    bool           // show every span, also of many alike
 	Sort      string         // one of StageOrders: that of the stages of a report
 	Trend     bool           // show every bucket of time, also when they are many
+	Repeated  int64          // requests that several of the saved reports count that were added up
 	Since     *budget.Trend  // since when it has been so; nil: not looked for, or too little to tell
 }
 
