@@ -70,7 +70,15 @@ func exemplars(r *budget.Result) string {
 	if len(r.Exemplars) == 0 {
 		return "."
 	}
-	return "; for example " + Escape(strings.Join(r.Exemplars, ", ")) + "."
+	return "; " + exemplarsAre(r) + " " + Escape(strings.Join(r.Exemplars, ", ")) + "."
+}
+
+// exemplarsAre says what the requests are that a result names: of a rule on how many there are no request is an example.
+func exemplarsAre(r *budget.Result) string {
+	if r.Metric == "requests" {
+		return "the longest of them"
+	}
+	return "for example"
 }
 
 func gateTable(d *budget.Document) *Table {

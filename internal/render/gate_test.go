@@ -134,3 +134,19 @@ func TestSelfTestPage(t *testing.T) {
 		t.Errorf("have\n%s", got)
 	}
 }
+
+// Of a rule on how many requests there are no request is an example: the page says what those are that it names.
+func TestExemplarsOfRequests(t *testing.T) {
+	for _, c := range []struct {
+		r    budget.Result
+		want string
+	}{
+		{budget.Result{Metric: "requests", Exemplars: []string{"r5", "r6"}}, "; the longest of them r5, r6."},
+		{budget.Result{Metric: "request.p50", Exemplars: []string{"r5", "r6"}}, "; for example r5, r6."},
+		{budget.Result{Metric: "requests"}, "."},
+	} {
+		if got := exemplars(&c.r); got != c.want {
+			t.Errorf("%s: %q, want %q", c.r.Metric, got, c.want)
+		}
+	}
+}

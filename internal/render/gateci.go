@@ -135,7 +135,7 @@ func details(r *budget.Result) string {
 		line("p", probability(r.P.V))
 	}
 	if len(r.Exemplars) > 0 {
-		line("for example", Escape(strings.Join(r.Exemplars, ", ")))
+		line(exemplarsAre(r), Escape(strings.Join(r.Exemplars, ", ")))
 	}
 	return b.String()
 }
@@ -147,7 +147,7 @@ func GateMarkdown(w io.Writer, d *budget.Document) error {
 	for _, r := range d.Worst() {
 		fmt.Fprintf(&b, "- **%s** %s: %s", markdown(verdictOf(r)), codeSpan(ruleOf(r)), markdown(Escape(r.Message)))
 		for n, id := range r.Exemplars {
-			b.WriteString(map[bool]string{true: "; for example ", false: ", "}[n == 0] + codeSpan(Escape(id)))
+			b.WriteString(map[bool]string{true: "; " + exemplarsAre(r) + " ", false: ", "}[n == 0] + codeSpan(Escape(id)))
 		}
 		b.WriteString("\n")
 	}

@@ -20,7 +20,8 @@ type comparison struct {
 	value, baseline float64
 	p               float64 // the largest of those that must be small
 	over, far       bool    // over max_ratio (or under min_ratio); by more than min_delta
-	pooled          bool    // fewer than three baselines
+	usable, given   int     // baselines that have requests enough, and all
+	pooled          bool    // fewer than three are usable
 
 	mixed     bool    // the mix of requests differs, and what follows is of the same mix on both sides
 	same      bool    // over and far with the same mix too
@@ -122,7 +123,7 @@ func (t *task) compare() {
 		before = append(before, sideOf(p.table, p.table.at(m.metric), nil))
 	}
 	usable := slices.DeleteFunc(slices.Clone(before), func(s side) bool { return len(s) < m.least() })
-	c := &comparison{pooled: len(usable) < enoughBaselines}
+	c := &comparison{usable: len(usable), given: len(before), pooled: len(usable) < enoughBaselines}
 	if !c.pooled {
 		if n := len(before) - len(usable); n > 0 {
 			r.step(fmt.Sprintf("%s with fewer than %d requests left out.", counted(n, "baseline"), m.least()))
@@ -233,7 +234,8 @@ func (t *task) say(here, there, runs int) {
 	r.step(fmt.Sprintf("Here %s over %s, in the baseline %s over %d: a delta of %s.", amount(c.value, u), counted(here, "request"), amount(c.baseline, u), there, amount(c.value-c.baseline, u)))
 	r.step(fmt.Sprintf("10 000 draws of blocks of requests in order of time: the delta lies between %s and %s (one-sided bounds of 95 %%).", amount(r.DeltaLow.V, u), amount(r.DeltaHigh.V, u)))
 	if c.pooled {
-		r.step("Fewer than three baselines: their requests are put together, and run-to-run noise is unknown.")
+		r.step(fmt.Sprintf("%s with at least %d requests, of %d, and three are needed: the requests of all are put together, and run-to-run noise is unknown.",
+			counted(c.usable, "baseline"), t.m.least(), c.given))
 	} else {
 		r.step(fmt.Sprintf("%d baselines: p is the larger one of the draws' and of a t-test of this run against theirs.", runs))
 	}

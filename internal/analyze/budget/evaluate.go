@@ -64,7 +64,7 @@ func (b *Budget) document(in *Input, tasks []*task) *Document {
 		doc.Baselines = append(doc.Baselines, BaselineInfo{s.Name, s.Figures.Requests.Total})
 	}
 	order := []string{Pass, Warn, Insufficient, Fail}
-	alone, family := false, 0
+	family := 0
 	for _, t := range tasks {
 		if t.comparison != nil && t.rule.Level == LevelError {
 			family++
@@ -76,12 +76,9 @@ func (b *Budget) document(in *Input, tasks []*task) *Document {
 		if slices.Index(order, v) > slices.Index(order, doc.Verdict) {
 			doc.Verdict = v
 		}
-		alone = alone || t.comparison != nil && t.comparison.pooled
 		doc.Results = append(doc.Results, t.result)
 	}
-	if alone {
-		doc.Notes = append(doc.Notes, fmt.Sprintf("%s: run-to-run noise unknown; with %d or more the spread between runs enters the test", counted(len(in.Baselines), "baseline"), enoughBaselines))
-	}
+	doc.Notes = append(doc.Notes, noiseNotes(tasks)...)
 	if b.Alpha/float64(max(family, 1)) < 1.0/(stats.BlockDraws+1) {
 		doc.Notes = append(doc.Notes, fmt.Sprintf("%s share an alpha of %s: none can fail, since p is at least 1/%d; compare fewer", counted(family, "baseline result"), digits(b.Alpha), stats.BlockDraws+1))
 	}
@@ -91,6 +88,40 @@ func (b *Budget) document(in *Input, tasks []*task) *Document {
 		}
 	}
 	return doc
+}
+
+// noiseNotes say of which metrics nothing tells how runs differ, and how many baselines have requests enough for them (R9.3).
+func noiseNotes(tasks []*task) (notes []string) {
+	type few struct{ usable, given, least int }
+	metrics := map[few][]string{}
+	var order []few
+	for _, t := range tasks {
+		if c := t.comparison; c != nil && c.pooled {
+			f := few{c.usable, c.given, t.m.least()}
+			if c.given < enoughBaselines { // however large they are
+				f = few{given: c.given}
+			}
+			if metrics[f] == nil {
+				order = append(order, f)
+			}
+			if !slices.Contains(metrics[f], t.result.Metric) {
+				metrics[f] = append(metrics[f], t.result.Metric)
+			}
+		}
+	}
+	for _, f := range order {
+		with := fmt.Sprintf("with %d or more the spread between runs enters the test", enoughBaselines)
+		if f.given < enoughBaselines {
+			notes = append(notes, fmt.Sprintf("%s: run-to-run noise unknown; %s", counted(f.given, "baseline"), with))
+			continue
+		}
+		names := metrics[f]
+		if more := len(names) - exemplars; more > 0 {
+			names = append(names[:exemplars:exemplars], fmt.Sprintf("%d more", more))
+		}
+		notes = append(notes, fmt.Sprintf("%s: run-to-run noise unknown, since only %d of %d baselines have the %d requests that it takes; %s", strings.Join(names, ", "), f.usable, f.given, f.least, with))
+	}
+	return notes
 }
 
 // tasks measures what the rules ask for.
