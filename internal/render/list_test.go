@@ -36,9 +36,31 @@ func TestListPage(t *testing.T) {
 		want  string
 	}{
 		{"80 columns", View{}, listOf(at, at+1e9), 80, `
-request                             ttft ms  hit %  findings
-chatcmpl-8482be01b733726a-acfe0b55        –    –
-chatcmpl-8482be01b733726a-acfe0b55       90   62.5  …ble_start_load_kv.repeat +1
+request                             start 2025-11-29  ttft ms  duration s  hit %
+chatcmpl-8482be01b733726a-acfe0b55  16:00:00.000Z           –        1.23    –
+chatcmpl-8482be01b733726a-acfe0b55  16:00:01.000Z          90        1.23   62.5
+
+2 of 9 requests.
+`},
+		{"70 columns, fewer than half with a first token", View{Sort: "start"}, listOf(at, at+1e9, at+2e9), 70, `
+request                             start 2025-11-29  duration s
+chatcmpl-8482be01b733726a-acfe0b55  16:00:00.000Z           1.23
+chatcmpl-8482be01b733726a-acfe0b55  16:00:01.000Z           1.23
+chatcmpl-8482be01b733726a-acfe0b55  16:00:02.000Z           1.23
+
+3 of 9 requests.
+`},
+		{"120 columns, a long finding", View{}, listOf(at, at+1e9), 120, `
+request                             start 2025-11-29  ttft ms  duration s  hit %  most in             findings
+chatcmpl-8482be01b733726a-acfe0b55  16:00:00.000Z           –        1.23    –    cb.sparse_prefetch
+chatcmpl-8482be01b733726a-acfe0b55  16:00:01.000Z          90        1.23   62.5  cb.sparse_prefetch  …load_kv.repeat +1
+
+2 of 9 requests.
+`},
+		{"by findings", View{Sort: "findings"}, listOf(at, at+1e9), 60, `
+request                             ttft ms  findings
+chatcmpl-8482be01b733726a-acfe0b55        –
+chatcmpl-8482be01b733726a-acfe0b55       90  …d_kv.repeat +1
 
 2 of 9 requests.
 `},
