@@ -103,7 +103,7 @@ func (a *app) request(ctx context.Context, in *captureFlags, input, id string) (
 		return nil, err
 	}
 	defer c.Close()
-	ids, err := a.chosen(ctx, c, &finder{}, id)
+	ids, _, err := a.chosen(ctx, c, &finder{}, id)
 	if err != nil {
 		return nil, err
 	}

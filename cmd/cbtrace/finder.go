@@ -34,7 +34,7 @@ func (f *finder) register(cmd *cobra.Command) {
 		s.IntVar(&f.slowest, "slowest", 0, "the slowest, or the `N` slowest: by time to first token where most have one, else by latency")
 		s.Lookup("slowest").NoOptDefVal = "1"
 		s.StringVar(&f.finding, "finding", "", "requests that show the finding of this `CODE`, or of one that begins so; the slowest of them")
-		s.Var(&f.at, "at", "requests that were going on at this instant, as 2025-11-29T16:00:12Z, or -30s before the end of the capture; the slowest of them")
+		s.Var(&f.at, "at", "requests that were going on at this instant, as 2025-11-29T16:00:12Z, or -30s before the end of the capture; the slowest of them, or the nearest where none was")
 	})
 }
 
@@ -93,23 +93,24 @@ func isNumber(arg string) bool {
 	return err != nil
 }
 
-// chosen are the ids of the requests to show: those that have the id, or those that are found without one.
-func (a *app) chosen(ctx context.Context, c *analyze.Capture, f *finder, id string) ([]string, error) {
+// chosen are the ids of the requests to show: those that have the id, or those that are found without one. caution is what the page of one must
+// say that is not quite what was asked for; "" otherwise.
+func (a *app) chosen(ctx context.Context, c *analyze.Capture, f *finder, id string) (ids []string, caution string, err error) {
 	if f.used() {
 		return a.searched(ctx, c, f)
 	}
 	found, near, err := c.Find(ctx, id)
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, "", err
 	case len(found) == 0:
-		return nil, notFound(ctx, c, id, near)
+		return nil, "", notFound(ctx, c, id, near)
 	case f.latest:
 		found = found[len(found)-1:]
 	case len(found) > 1 && !f.all:
-		return nil, a.ambiguous(id, found)
+		return nil, "", a.ambiguous(id, found)
 	}
-	return idsOf(found), nil
+	return idsOf(found), "", nil
 }
 
 func idsOf(found []analyze.Found) []string {
@@ -120,15 +121,15 @@ func idsOf(found []analyze.Found) []string {
 	return ids
 }
 
-// searched finds requests without an id, and says on stderr which of how many they are.
-func (a *app) searched(ctx context.Context, c *analyze.Capture, f *finder) ([]string, error) {
+// searched finds requests without an id, and says on stderr which of how many they are. The caution is as of chosen.
+func (a *app) searched(ctx context.Context, c *analyze.Capture, f *finder) (ids []string, caution string, err error) {
 	s := analyze.Search{Findings: f.findings, At: f.at.when(), Limit: max(1, f.slowest)}
 	if f.all || f.latest {
 		s.Limit = 0
 	}
 	r, err := c.Search(ctx, s)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if len(r.Found) > 0 {
 		a.alone(c.Counting(false))
@@ -143,14 +144,16 @@ func (a *app) searched(ctx context.Context, c *analyze.Capture, f *finder) ([]st
 	}
 	switch {
 	case len(r.Found) == 0 && what == "":
-		return nil, noRequest(c)
+		return nil, "", noRequest(c)
 	case len(r.Found) == 0:
 		if where := c.Facts().Analysis.Where; where != "" {
 			what += " that satisfies " + where
 		}
-		return nil, fmt.Errorf("no request%s%s", what, uncounted(r.Others))
+		return nil, "", fmt.Errorf("no request%s%s", what, uncounted(r.Others))
+	case r.Outside:
+		return nil, "", missingf("no request%s was going on at %s: the capture is from %s to %s", what, f.at.text, render.Instant(int64(r.Start), a.zone()), render.Instant(int64(r.End), a.zone()))
 	case r.Near:
-		a.note("no request%s was going on at %s: this one is the nearest", what, f.at.text)
+		caution = fmt.Sprintf("no request%s was going on at %s: this one is the nearest", what, f.at.text)
 	case f.latest:
 		last := &r.Found[0]
 		for i := range r.Found {
@@ -158,11 +161,11 @@ func (a *app) searched(ctx context.Context, c *analyze.Capture, f *finder) ([]st
 				last = x
 			}
 		}
-		return []string{last.ID}, nil
+		return []string{last.ID}, "", nil
 	case r.Total > int64(len(r.Found)) && len(r.Found) == 1:
 		a.note("the slowest by %s of %s%s; --all shows each", by, render.Plural(r.Total, "request"), what)
 	case r.Total > int64(len(r.Found)):
 		a.note("the %d slowest by %s of %s%s", len(r.Found), by, render.Plural(r.Total, "request"), what)
 	}
-	return idsOf(r.Found), nil
+	return idsOf(r.Found), caution, nil
 }

@@ -79,7 +79,7 @@ func newInspect(a *app) *cobra.Command {
 				return err
 			}
 			defer c.Close()
-			ids, err := a.chosen(cmd.Context(), c, &f, id)
+			ids, caution, err := a.chosen(cmd.Context(), c, &f, id)
 			if err != nil {
 				return err
 			}
@@ -109,6 +109,12 @@ func newInspect(a *app) *cobra.Command {
 					return err
 				}
 				page = func(d *inspect.Document) *render.Page { return view.Joins(d, relatives[d.Request.ID]) }
+			}
+			if format := out.format.value; caution != "" && (format == "table" || format == "markdown") {
+				without := page
+				page = func(d *inspect.Document) *render.Page { return without(d).Caution(caution) }
+			} else if caution != "" {
+				a.note("%s", caution)
 			}
 			return a.showRequests(&out, page, docs, f.all || len(docs) > 1)
 		},

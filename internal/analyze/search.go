@@ -25,6 +25,9 @@ type SearchResult struct {
 	Others int64 // that would fit and do not count (R4.4)
 	ByTTFT bool
 	Near   bool // none was going on at the instant that was asked for: this is the one that is nearest to it
+
+	Outside    bool       // and the instant lies outside the range of the capture (R8.8)
+	Start, End model.Time // of that range
 }
 
 // filtered reports whether a search asks for more than the slowest.
@@ -33,7 +36,7 @@ func (s *Search) filtered() bool { return s.Findings != 0 || s.At.Set }
 // Search finds the requests that fit. As in a report those without a stage of the vocabulary are left out unless the capture holds nothing else (R4.4),
 // and the slowest of all are those in latency (R8.2) unless there are none.
 func (c *Capture) Search(ctx context.Context, s Search) (*SearchResult, error) {
-	_, last, _ := c.Table.Range()
+	first, last, _ := c.Table.Range()
 	at, _ := s.At.resolve(last)
 	workers := make([]searching, c.opt.jobs())
 	err := c.rows(ctx, func(w int) func(*analyzer, *model.Row) error {
@@ -51,7 +54,9 @@ func (c *Capture) Search(ctx context.Context, s Search) (*SearchResult, error) {
 	for i := range workers[1:] {
 		all.merge(&workers[i+1])
 	}
-	return all.result(&s, c.Counting(false)), nil
+	r := all.result(&s, c.Counting(false))
+	r.Start, r.End, r.Outside = first, last, r.Near && (at < first || at > last)
+	return r, nil
 }
 
 // A searching is what one worker has seen. What is decided by counts over the capture is kept for either outcome.

@@ -22,6 +22,6 @@ func repeatedWords(n int64) string {
 	if n == 1 {
 		are = "request is"
 	}
-	return "Caution: at least " + Count(n) + " " + are + " in more than one of the saved reports, and each of these counts them: counts, tokens and rates below are too high by that, " +
-		"and percentiles and shares take such a request for several."
+	return "at least " + Count(n) + " " + are + " in more than one of the saved reports, and each of these counts them: counts, tokens and rates below are too high by that, " +
+		"and percentiles and shares take such a request for several"
 }

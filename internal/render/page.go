@@ -48,6 +48,12 @@ func (p *Page) Title(s string) { p.parts = append(p.parts, part{title: s}) }
 // Say adds a paragraph. Text from inputs in it must have gone through Escape.
 func (p *Page) Say(s string) { p.parts = append(p.parts, part{text: s}) }
 
+// Caution is the page with a sentence before all others, in which what is not quite what was asked for, or makes the rest wrong, cannot be missed.
+func (p *Page) Caution(s string) *Page {
+	p.parts = slices.Insert(p.parts, 0, part{text: Toned(Warn, "Caution: "+s+".")})
+	return p
+}
+
 // once adds a paragraph unless the page has it already.
 func (p *Page) once(s string) {
 	if !slices.ContainsFunc(p.parts, func(have part) bool { return have.text == s }) {

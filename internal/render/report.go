@@ -29,6 +29,9 @@ func (v *View) Report(d *report.Document) *Page {
 	reportSlowest(p, d)
 	reportClock(p, d)
 	reportQuality(p, d)
+	if v.Repeated > 0 {
+		p.Caution(repeatedWords(v.Repeated))
+	}
 	return p
 }
 

@@ -83,9 +83,6 @@ func ownBound(bounds []report.BoundTime) *report.BoundTime {
 }
 
 func (v *View) reportAnswers(p *Page, d *report.Document) {
-	if v.Repeated > 0 { // before any number that it makes wrong
-		p.Say(Toned(Warn, repeatedWords(v.Repeated)))
-	}
 	p.Say(Toned(Strong, v.headline(d)))
 	part := leading(d)
 	if part.total > 0 {
