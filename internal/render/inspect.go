@@ -24,6 +24,10 @@ func (v *View) Inspect(d *inspect.Document) *Page {
 	if text := newFall(d).legend(); text != "" {
 		p.Say(text)
 	}
+	loose := looseClocks(d)
+	if slices.ContainsFunc(d.Spans, func(s inspect.Span) bool { return s.StartNS.OK && !s.UncertaintyNS.OK && loose[s.Process] }) {
+		p.Say(looseWords)
+	}
 	inspectPath(p, d)
 	inspectLookup(p, d)
 	inspectHits(p, d)

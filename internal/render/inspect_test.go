@@ -293,3 +293,28 @@ func TestOfWhole(t *testing.T) {
 		}
 	}
 }
+
+// R5.8: what was written on a clock that is not known against the request's is not told as fact, moments included, and Trust and Clocks name it.
+// With --no-skew nothing is known, which is what was asked for.
+func TestLooseClocks(t *testing.T) {
+	d := lookupDocument()
+	d.Spans[2].StartNS = opt(-11.9e6)
+	d.Clock = []report.Clock{{Process: "p-l", Reference: "p-r", OffsetNS: opt(13e6), UncertaintyNS: opt(179e3), Pairs: 214, Basis: "pairs"}, {Process: "p-w", Reference: "p-r", OffsetNS: opt(0), UncertaintyNS: opt(1e6), Pairs: 214, Basis: "zero"},
+		{Process: "p-x", Reference: "p-r", Basis: "none"}}
+	got := text(t, (&View{}).Inspect(d), 0)
+	for _, want := range []string{
+		"  Trust    l2_load is an upper bound; 4 processes, p-l's clock corrected by 13 ms ± 179 µs; the others agree within ± 1 ms; clocks taken as they are: p-x and p-r (no pair of spans compares them).\n",
+		"    cb.l2_load                   ██████████████         20               50          50        0         p-w      a.jsonl:7\n" +
+			"cb.fingerprints.registered  |                          -11.9±?            –           –        –  point  p-x      a.jsonl:7\n",
+		"±?: on a clock that is not known against that of the request, and taken as it is.\n",
+		"p-x              –  –          0         0  no pair\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	d.Clock[2].OffsetNS = opt(0)
+	if got := text(t, (&View{}).Inspect(d), 0); strings.Contains(got, "±?") {
+		t.Errorf("with --no-skew:\n%s", got)
+	}
+}

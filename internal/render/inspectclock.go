@@ -51,16 +51,38 @@ func inPairs(clocks, pairs []report.Clock) []report.Clock {
 	return out
 }
 
-// timedProcesses are those that wrote spans with a length.
+// timedProcesses are those that wrote when something was: spans, or moments.
 func timedProcesses(d *inspect.Document) []string {
 	var out []string
 	for i := range d.Spans {
-		if s := &d.Spans[i]; s.Class != "point" && s.StartNS.OK && !slices.Contains(s.Flags, "synthetic") && !slices.Contains(out, s.Process) {
+		if s := &d.Spans[i]; s.StartNS.OK && !slices.Contains(s.Flags, "synthetic") && !slices.Contains(out, s.Process) {
 			out = append(out, s.Process)
 		}
 	}
 	return out
 }
+
+// looseClocks are the processes whose clocks are not known against the root's, and so are taken as they are.
+func looseClocks(d *inspect.Document) map[string]bool {
+	loose := map[string]bool{}
+	for i := range d.Clock {
+		if c := &d.Clock[i]; !c.OffsetNS.OK {
+			loose[c.Process] = true
+		}
+	}
+	return loose
+}
+
+// startCell is when a span began. Below its uncertainty it is not printed as fact, and where that is not known it says so (R5.8).
+func startCell(start Cell, s *inspect.Span, loose map[string]bool) Cell {
+	if loose[s.Process] && !s.UncertaintyNS.OK {
+		return start.Loose()
+	}
+	return start.Within(s.UncertaintyNS)
+}
+
+// looseWords explain ±? on a page that has it.
+const looseWords = "±?: on a clock that is not known against that of the request, and taken as it is."
 
 func inspectClock(p *Page, d *inspect.Document) {
 	p.Title("Clocks")

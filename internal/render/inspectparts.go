@@ -254,13 +254,17 @@ func inspectLoads(p *Page, d *inspect.Document) {
 	l := &d.Loads
 	p.Title("Loads")
 	t := &Table{Name: "loads", Columns: []Column{{Name: "attempt", Kind: Tally}, {Name: "rank", Key: "worker"}, {Name: "start", Kind: Time}, {Name: "duration", Kind: Time}, {Name: "tokens written", Key: "tokens", Kind: Tally}}}
-	doubt := map[string]model.Opt{}
+	spans, loose := map[string]*inspect.Span{}, looseClocks(d)
 	for i := range d.Spans {
-		doubt[d.Spans[i].ID] = d.Spans[i].UncertaintyNS
+		spans[d.Spans[i].ID] = &d.Spans[i]
 	}
 	for i := range l.Passes {
 		s := &l.Passes[i]
-		t.Add(Of(s.Attempt), Word(s.Worker), Of(s.StartNS).Within(doubt[s.Span]), Of(s.DurationNS), Known(s.WrittenTokens))
+		start := Of(s.StartNS)
+		if span := spans[s.Span]; span != nil {
+			start = startCell(start, span, loose)
+		}
+		t.Add(Of(s.Attempt), Word(s.Worker), start, Of(s.DurationNS), Known(s.WrittenTokens))
 	}
 	if len(l.Passes) > 0 {
 		text := fmt.Sprintf("%s in %s", passes(len(l.Passes)), Plural(int64(l.Attempts), "attempt"))

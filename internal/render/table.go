@@ -49,6 +49,7 @@ type Cell struct {
 	text  string
 	mark  string  // before a number: "~" where few values stand behind it; before text the sign in a sum
 	doubt float64 // how far the number may be wrong, where that is more than it is; 0 otherwise
+	loose bool    // nobody knows how far it may be wrong
 	tone  Tone
 	bar   []Stroke
 }
@@ -85,6 +86,12 @@ func (c Cell) Within(u model.Opt) Cell {
 	if c.known && u.OK && max(c.v, -c.v) < float64(u.V) {
 		c.doubt = float64(u.V)
 	}
+	return c
+}
+
+// Loose is the cell with a number of which nobody knows how far it may be wrong: 12±? (R5.8).
+func (c Cell) Loose() Cell {
+	c.loose = true
 	return c
 }
 
@@ -373,20 +380,23 @@ func (t *Table) grid(s Style) (heads []string, cells [][]string) {
 				text := cell.mark + format(cell.v)
 				if cell.doubt > 0 {
 					text += "±" + format(cell.doubt)
+				} else if cell.loose {
+					text += "±?"
 				}
 				cells[r][i] = s.Plain(text)
 			}
-			tail = max(tail, len(fraction(cells[r][i])))
+			tail = max(tail, columns(fraction(cells[r][i])))
 		}
 		for r := range t.Rows {
-			cells[r][i] += strings.Repeat(" ", tail-len(fraction(cells[r][i])))
+			cells[r][i] += strings.Repeat(" ", tail-columns(fraction(cells[r][i])))
 		}
 	}
 	return heads, cells
 }
 
+// fraction is what stands behind the whole part of a number: decimals, and how far it may be wrong, in ASCII "+-".
 func fraction(s string) string {
-	if i := strings.IndexByte(s, '.'); i >= 0 {
+	if i := strings.IndexAny(s, ".±+"); i > 0 {
 		return s[i:]
 	}
 	return ""

@@ -27,6 +27,7 @@ type fall struct {
 	kids   [][]int
 	held   map[string][]*inspect.Segment // by span id
 	below  []fineBits                    // where the path runs below a span
+	loose  map[string]bool               // as of looseClocks
 }
 
 // fineBits are pieces of the window, each a fine-th of it.
@@ -92,7 +93,7 @@ func (f *fall) weighty(rows []group) map[int]bool {
 }
 
 func newFall(d *inspect.Document) *fall {
-	f := &fall{Document: d, scale: d.Window.DurationNS.V, order: treeOrder(d.Spans), kids: make([][]int, len(d.Spans)), held: map[string][]*inspect.Segment{}, below: make([]fineBits, len(d.Spans))}
+	f := &fall{Document: d, scale: d.Window.DurationNS.V, order: treeOrder(d.Spans), kids: make([][]int, len(d.Spans)), held: map[string][]*inspect.Segment{}, below: make([]fineBits, len(d.Spans)), loose: looseClocks(d)}
 	// A decode that lasts much longer than the wait for the first token would leave that in a few characters (R4.28).
 	if t := d.CriticalPath.TTFT; t != nil && t.TotalNS > 0 && t.TotalNS <= d.Window.DurationNS.V/2 {
 		f.scale, f.zoomed = t.TotalNS, true
@@ -243,7 +244,7 @@ func (f *fall) cells(g *group) []Cell {
 	if path.V > 0 {
 		onPath = onPath.Toned(OnPath)
 	}
-	return []Cell{Word(name), Drawn(strokes), Known(first.StartNS).Within(first.UncertaintyNS), Known(duration), onPath, Known(self), Word(f.note(g)), Word(first.Process), Word(from), Word(first.ID), Word(first.Parent)}
+	return []Cell{Word(name), Drawn(strokes), startCell(Known(first.StartNS), first, f.loose), Known(duration), onPath, Known(self), Word(f.note(g)), Word(first.Process), Word(from), Word(first.ID), Word(first.Parent)}
 }
 
 // note says what is odd about the spans of a row.

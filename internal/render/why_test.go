@@ -49,12 +49,12 @@ tokens               of found %
 = found       1,024       100.0
 
 Steps
-step               start ms  time ms  says
-cb.lookup.rpc      2         48       n_polls 4
+step              start ms  time ms  says
+cb.lookup.rpc      2         48      n_polls 4
   submit           2          3
-  poll_wait        –           0.3±1
-cb.start_load_kv    0.4±0.5   9
-cb.retrieve       62          8       success true, tokens 1,896, worker \x1b[31m
+  poll_wait        –          0.3±1
+cb.start_load_kv   0.4±0.5    9
+cb.retrieve       62          8      success true, tokens 1,896, worker \x1b[31m
 `
 	if got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
