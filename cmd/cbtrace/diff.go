@@ -21,7 +21,7 @@ func newDiff(a *app) *cobra.Command {
 		Use:   "diff A [B]",
 		Short: "what is different in a second capture, stage by stage",
 		Long: "Compares two captures or saved reports: times, stages, lookups, hits and findings, each with its interval and a verdict, sorted by what " +
-			"they contribute to the change. A difference is told only where it is more than chance.",
+			"they contribute to the change. A difference is told only where it is more than chance. " + savedSelection,
 		Example: `  cbtrace diff main/ pr/                     two folders of traces
   cbtrace diff --fail main.cbr pr/           exit 1 when something is different
   cbtrace diff main.cbr pr.cbr --table metrics   every metric

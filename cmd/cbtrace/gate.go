@@ -38,7 +38,7 @@ func newGate(a *app) *cobra.Command {
 		Use:   "gate --budget FILE [INPUT…]",
 		Short: "the requests held against budgets; the exit status says it",
 		Long: "Holds captures or saved reports against the rules of a budget file. A rule with a limit fails only when the evidence says so with 95 % confidence, " +
-			"a rule against baselines only when the change is larger than allowed and no chance. Exit status: 0 pass or warn, 1 a budget is broken, 4 not enough evidence.",
+			"a rule against baselines only when the change is larger than allowed and no chance. Exit status: 0 pass or warn, 1 a budget is broken, 4 not enough evidence. " + savedSelection,
 		Example: `  cbtrace gate init traces/ > budget.yaml                        budgets from what a capture shows
   cbtrace gate --budget budget.yaml traces/                      hold a capture against them
   cbtrace gate --budget budget.yaml --baseline 'main-*.cbr' pr/  against runs of the main branch too

@@ -27,7 +27,7 @@ func newReport(a *app) *cobra.Command {
 		Use:   "report [INPUT…]",
 		Short: "all requests: times, critical path, lookups, hits, findings",
 		Long: "Reads captures and reports on all of their requests: latency and time to first token, where the time went by stage and by cause, " +
-			"what the cache was worth, what went wrong, and how far the numbers can be trusted.",
+			"what the cache was worth, what went wrong, and how far the numbers can be trusted. " + savedSelection,
 		Example: `  cbtrace report traces/                              a folder of exported traces
   cbtrace report --since -2h day.jsonl.gz             its last two hours
   cbtrace report --where '{ span.hit_rate < 0.3 }' traces/

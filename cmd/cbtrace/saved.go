@@ -116,6 +116,9 @@ func onlySaved(cmd *cobra.Command, path string, flags ...string) error {
 	return nil
 }
 
+// savedSelection is what the help of a command says that takes saved reports and selects requests of captures only.
+const savedSelection = "The requests of a saved report were selected when it was saved: --since, --until and --where are for captures (list selects in both)."
+
 // captureOnly are the flags of captureFlags that mean nothing for a saved report.
 var captureOnly = []string{"since", "until", "where", "key", "no-skew", "survey", "survey-out", "deadline", "keep-shutdown", "profile-map"}
 
