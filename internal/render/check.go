@@ -113,7 +113,7 @@ func units(n int64, unit string) string {
 
 // checkInputs is what was read.
 func checkInputs(d *check.Document) *Table {
-	t := &Table{Columns: []Column{{Name: "file", Shrink: true, Tail: true, Least: 24}, {Name: "format", Drop: 2}, {Name: "size", Kind: Amount, Drop: 1}, {Name: "spans", Kind: Tally},
+	t := &Table{Columns: []Column{{Name: "file", Shrink: true, Tail: true, Least: 24}, {Name: "format", Drop: 2}, {Name: "size", Key: "bytes", Kind: Amount, Drop: 1}, {Name: "spans", Kind: Tally},
 		{Name: "records", Kind: Tally, Drop: 3}, {Name: "skipped", Kind: Tally}, {Name: "state", Shrink: true}}}
 	for i := range d.Inputs {
 		in := &d.Inputs[i]

@@ -15,11 +15,13 @@ func Diff(d *budget.Diff) *Page {
 		p.Say(fmt.Sprintf("The mix of hit class and prompt length differs: it explains %s of the %s of the mean.", Signed(d.Mix.ExplainedNS.V), signedDelta(d.Find(d.Leading+".mean"))))
 	}
 	p.Title("Where the change comes from")
-	t := &Table{Name: "contributions", Columns: []Column{{Name: "stage", Shrink: true}, {Name: "contribution"}, {Name: "a"}, {Name: "b"}, {Name: "verdict"}}}
+	t := &Table{Name: "contributions", Columns: []Column{{Name: "stage", Shrink: true}, {Name: "contribution", Page: true}, {Name: "a", Page: true}, {Name: "b", Page: true},
+		{Name: "contribution", Kind: Time, Hidden: true}, {Name: "a", Kind: Time, Hidden: true}, {Name: "b", Kind: Time, Hidden: true}, {Name: "verdict"}}}
 	for i := range d.Metrics {
 		m := &d.Metrics[i]
 		if m.ContributionNS.OK && (m.ContributionNS.V != 0 || m.Verdict != budget.NoSign) && len(t.Rows) < contributionsShown {
-			t.Add(Word(stageOfMetric(m)), Word(Signed(m.ContributionNS.V)), Word(quantity(m.A, m.Unit)), Word(quantity(m.B, m.Unit)), Word(m.Verdict))
+			t.Add(Word(stageOfMetric(m)), Word(Signed(m.ContributionNS.V)), Word(quantity(m.A, m.Unit)), Word(quantity(m.B, m.Unit)),
+				Known(m.ContributionNS), KnownFloat(m.A), KnownFloat(m.B), Word(m.Verdict))
 		}
 	}
 	p.Table(t)
@@ -28,8 +30,8 @@ func Diff(d *budget.Diff) *Page {
 			"; over all stages they sum to the change of the mean. a and b are the mean over the whole window.")
 	}
 	p.Title("Better or worse")
-	changed := diffTable("changed")
-	all := diffTable("metrics")
+	changed := diffTable("changed", Ratio)
+	all := diffTable("metrics", Ratio)
 	for i := range d.Metrics {
 		m := &d.Metrics[i]
 		all.Add(diffCells(m)...)
@@ -42,7 +44,7 @@ func Diff(d *budget.Diff) *Page {
 		p.Say("Nothing that is more than chance.")
 	}
 	p.Title("Times")
-	times := diffTable("times")
+	times := diffTable("times", Time)
 	for _, of := range []string{"ttft", "request", "queue", "decode_per_token"} {
 		for _, stat := range []string{"p50", "p95", "p99", "mean"} {
 			if m := d.Find(of + "." + stat); m != nil {
@@ -62,7 +64,7 @@ func Diff(d *budget.Diff) *Page {
 	}
 	stages("appeared", d.Appeared)
 	stages("vanished", d.Vanished)
-	findings := &Table{Name: "findings", Columns: []Column{{Name: "finding"}, {Name: "a", Kind: Tally}, {Name: "b", Kind: Tally}}}
+	findings := &Table{Name: "findings", Columns: []Column{{Name: "finding", Key: "code"}, {Name: "a", Kind: Tally}, {Name: "b", Kind: Tally}}}
 	for _, f := range d.Findings {
 		if f.A != f.B {
 			findings.Add(Word(f.Code), Of(f.A), Of(f.B))
@@ -142,9 +144,12 @@ func causes(d *budget.Diff) string {
 	return ": " + strings.Join(parts, ", ")
 }
 
-func diffTable(name string) *Table {
-	return &Table{Name: name, Columns: []Column{{Name: "verdict"}, {Name: "metric", Shrink: true}, {Name: "a"}, {Name: "b"}, {Name: "delta"}, {Name: "ratio", Drop: 1},
-		{Name: "95 % bounds of the delta", Drop: 2}, {Name: "p", Drop: 3}}}
+// diffTable is a table of metrics. Its rows have units of their own, so on a page its numbers are text; in CSV they are of one kind, or a column has the unit.
+func diffTable(name string, kind Kind) *Table {
+	return &Table{Name: name, Columns: []Column{{Name: "verdict"}, {Name: "metric", Shrink: true}, {Name: "unit", Hidden: true, Page: kind == Time},
+		{Name: "a", Page: true}, {Name: "b", Page: true}, {Name: "delta", Page: true}, {Name: "ratio", Page: true, Drop: 1}, {Name: "95 % bounds of the delta", Page: true, Drop: 2}, {Name: "p", Page: true, Drop: 3},
+		{Name: "a", Kind: kind, Hidden: true}, {Name: "b", Kind: kind, Hidden: true}, {Name: "delta", Kind: kind, Hidden: true}, {Name: "ratio", Kind: Ratio, Hidden: true},
+		{Name: "low", Kind: kind, Hidden: true}, {Name: "high", Kind: kind, Hidden: true}, {Name: "p", Kind: Ratio, Hidden: true}}}
 }
 
 func diffCells(m *budget.DiffMetric) []Cell {
@@ -158,5 +163,6 @@ func diffCells(m *budget.DiffMetric) []Cell {
 	if m.P.OK {
 		p = probability(m.P.V)
 	}
-	return []Cell{Word(m.Verdict), Word(m.Metric), Word(quantity(m.A, m.Unit)), Word(quantity(m.B, m.Unit)), Word(signedDelta(m)), Word(ratio), Word(bounds), Word(p)}
+	return []Cell{Word(m.Verdict), Word(m.Metric), Word(m.Unit), Word(quantity(m.A, m.Unit)), Word(quantity(m.B, m.Unit)), Word(signedDelta(m)), Word(ratio), Word(bounds), Word(p),
+		KnownFloat(m.A), KnownFloat(m.B), KnownFloat(m.Delta), KnownFloat(m.Ratio), KnownFloat(m.Low), KnownFloat(m.High), KnownFloat(m.P)}
 }

@@ -26,29 +26,29 @@ func DiffRequests(a, b *inspect.Document) *Page {
 		p.Say(fmt.Sprintf("First token after %s and %s: %s.", Duration(x.V), Duration(y.V), Signed(y.V-x.V)))
 	}
 	p.Title("Path")
-	t := &Table{Name: "path", Columns: []Column{{Name: "stage", Shrink: true}, {Name: "a", Kind: Time}, {Name: "b", Kind: Time}, {Name: "delta"}}}
+	t := &Table{Name: "path", Columns: []Column{{Name: "stage", Shrink: true}, {Name: "a", Kind: Time}, {Name: "b", Kind: Time}, {Name: "delta", Page: true}, {Name: "delta", Kind: Time, Hidden: true}}}
 	for _, c := range changes {
-		t.Add(Word(c.Stage), Of(c.A), Of(c.B), Word(Signed(c.Delta())))
+		t.Add(Word(c.Stage), Of(c.A), Of(c.B), Word(Signed(c.Delta())), Of(c.Delta()))
 	}
 	p.Table(t)
 	p.Title("Spans")
-	t = &Table{Name: "spans", Columns: []Column{{Name: "span", Shrink: true}, {Name: "a", Kind: Time}, {Name: "b", Kind: Time}, {Name: "delta"},
-		{Name: "on path a", Kind: Time, Drop: 2}, {Name: "on path b", Kind: Time, Drop: 1}, {Name: "only in"}}}
+	t = &Table{Name: "spans", Columns: []Column{{Name: "span", Shrink: true}, {Name: "a", Kind: Time}, {Name: "b", Kind: Time}, {Name: "delta", Page: true}, {Name: "delta", Kind: Time, Hidden: true},
+		{Name: "on path a", Key: "critical_a", Kind: Time, Drop: 2}, {Name: "on path b", Key: "critical_b", Kind: Time, Drop: 1}, {Name: "only in"}}}
 	for _, at := range inspect.Align(a, b) {
-		row := []Cell{Word(strings.Repeat("  ", min(at.Depth, maxDepth)) + at.Span().Stage), {}, {}, Word(""), {}, {}, Word("")}
+		row := []Cell{Word(strings.Repeat("  ", min(at.Depth, maxDepth)) + at.Span().Stage), {}, {}, {}, {}, {}, {}, {}}
 		if at.A != nil {
-			row[1], row[4] = Known(at.A.DurationNS), Known(at.A.CriticalNS)
+			row[1], row[5] = Known(at.A.DurationNS), Known(at.A.CriticalNS)
 		} else {
-			row[6] = Word("b")
+			row[7] = Word("b")
 		}
 		if at.B != nil {
-			row[2], row[5] = Known(at.B.DurationNS), Known(at.B.CriticalNS)
+			row[2], row[6] = Known(at.B.DurationNS), Known(at.B.CriticalNS)
 		} else {
-			row[6] = Word("a")
+			row[7] = Word("a")
 		}
 		if at.A != nil && at.B != nil {
 			if d := inspect.Minus(at.B.DurationNS, at.A.DurationNS); d.OK {
-				row[3] = Word(Signed(d.V))
+				row[3], row[4] = Word(Signed(d.V)), Known(d)
 			}
 		}
 		t.Add(row...)

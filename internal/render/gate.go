@@ -83,14 +83,15 @@ func exemplarsAre(r *budget.Result) string {
 
 func gateTable(d *budget.Document) *Table {
 	compared := len(d.Baselines) > 0
-	t := &Table{Name: "results", Columns: []Column{{Name: "verdict"}, {Name: "rule", Shrink: true}, {Name: "value"}, {Name: "limit"}, {Name: "n", Kind: Tally, Drop: 1}, {Name: "95 % bounds", Drop: 3}}}
+	t := &Table{Name: "results", Columns: []Column{{Name: "verdict"}, {Name: "level", Hidden: true}, {Name: "rule", Shrink: true}, {Name: "value", Page: true}, {Name: "limit", Page: true},
+		{Name: "n", Kind: Tally, Drop: 1}, {Name: "95 % bounds", Page: true, Drop: 3}}}
 	if compared {
-		t.Columns = append(t.Columns, Column{Name: "baseline"}, Column{Name: "ratio", Drop: 2}, Column{Name: "p", Drop: 4})
+		t.Columns = append(t.Columns, Column{Name: "baseline", Page: true}, Column{Name: "ratio", Page: true, Drop: 2}, Column{Name: "p", Page: true, Drop: 4})
 	}
-	for _, key := range []string{"value", "limit", "low", "high", "baseline", "ratio", "p"} { // for machines: as numbers, in the unit of the rule
-		t.Columns = append(t.Columns, Column{Key: key + "_number", Kind: Ratio, Hidden: true})
+	t.Columns = append(t.Columns, Column{Name: "metric", Hidden: true}, Column{Name: "unit", Hidden: true})
+	for _, key := range []string{"value", "bound", "low", "high", "baseline", "ratio", "delta", "delta_low", "delta_high", "p"} { // in the unit of the rule
+		t.Columns = append(t.Columns, Column{Key: key, Kind: Ratio, Hidden: true})
 	}
-	t.Columns = append(t.Columns, Column{Name: "unit", Hidden: true}, Column{Name: "metric", Hidden: true})
 	for i := range d.Results {
 		r := &d.Results[i]
 		low, high := r.Low, r.High
@@ -104,7 +105,7 @@ func gateTable(d *budget.Document) *Table {
 				bounds = "Δ " + bounds
 			}
 		}
-		cells := []Cell{Word(verdictOf(r)).Toned(verdictTone(r)), Word(ruleOf(r)), Word(quantity(r.Value, r.Unit)), Word(quantity(r.Bound, r.Unit)), Of(r.N), Word(bounds)}
+		cells := []Cell{Word(verdictOf(r)).Toned(verdictTone(r)).InCSV(r.Verdict), Word(r.Level), Word(ruleOf(r)), Word(quantity(r.Value, r.Unit)), Word(quantity(r.Bound, r.Unit)), Of(r.N), Word(bounds)}
 		if compared {
 			p := ""
 			if r.P.OK {
@@ -119,10 +120,11 @@ func gateTable(d *budget.Document) *Table {
 			}
 			cells = append(cells, Word(base), Word(times), Word(p))
 		}
-		for _, v := range []model.OptFloat{r.Value, r.Bound, low, high, r.Baseline, r.Ratio, r.P} {
+		cells = append(cells, Word(r.Metric), Word(r.Unit))
+		for _, v := range []model.OptFloat{r.Value, r.Bound, r.Low, r.High, r.Baseline, r.Ratio, r.Delta, r.DeltaLow, r.DeltaHigh, r.P} {
 			cells = append(cells, KnownFloat(v))
 		}
-		t.Add(append(cells, Word(r.Unit), Word(r.Metric))...)
+		t.Add(cells...)
 	}
 	return t
 }

@@ -26,16 +26,16 @@ func inspectPath(p *Page, d *inspect.Document) {
 		return
 	}
 	first := c.TTFT != nil && c.TTFT.TotalNS > 0
-	t.Columns = []Column{{Name: "stage", Shrink: true, Most: nameMost}, {Name: "bound by", Drop: 1}}
+	t.Columns = []Column{{Name: "stage", Shrink: true, Most: nameMost}, {Name: "bound by", Key: "bound", Drop: 1}}
 	if first {
-		t.Columns = append(t.Columns, Column{Name: "ttft", Kind: Time}, Column{Name: "", Key: "ttft", Kind: Share}, Column{Name: "alone", Key: "ttft_alone", Kind: Time})
+		t.Columns = append(t.Columns, Column{Name: "ttft", Kind: Time}, Column{Name: "", Key: "ttft", Kind: Share}, Column{Name: "alone", Key: "ttft_drag", Kind: Time})
 	}
 	t.Columns = append(t.Columns, Column{Name: "window", Key: "window", Kind: Time}, Column{Name: "", Key: "window", Kind: Share})
 	if !first {
-		t.Columns = append(t.Columns, Column{Name: "alone", Key: "window_alone", Kind: Time})
+		t.Columns = append(t.Columns, Column{Name: "alone", Key: "window_drag", Kind: Time})
 	}
 	if d.Against != nil {
-		t.Columns = append(t.Columns, Column{Name: "at or below", Kind: Share, Apart: true})
+		t.Columns = append(t.Columns, Column{Name: "at or below", Key: "rank", Kind: Share, Apart: true})
 	}
 	early := map[string]*report.StageTime{}
 	rows := slices.Clone(c.ByStage)
@@ -132,7 +132,7 @@ func inspectLookup(p *Page, d *inspect.Document) {
 	p.Title("Lookup")
 	t := &Table{Name: "lookup", Columns: []Column{{Name: "rpc", Kind: Time}, {Name: "= submit", Key: "submit", Kind: Time}, {Name: "+ l2_load", Key: "l2_load", Kind: Time},
 		{Name: "+ server_other", Key: "server_other", Kind: Time}, {Name: "+ poll_wait", Key: "poll_wait", Kind: Time}, {Name: "server", Kind: Time}, {Name: "of it waiting", Key: "wait", Kind: Time},
-		{Name: "polls", Kind: Tally, Drop: 2}, {Name: "overshoot", Kind: Time, Drop: 3}, {Name: "basis", Drop: 1}}}
+		{Name: "polls", Key: "n_polls", Kind: Tally, Drop: 2}, {Name: "overshoot", Kind: Time, Drop: 3}, {Name: "basis", Drop: 1}}}
 	for i := range d.Lookup {
 		l := &d.Lookup[i]
 		part := func(name string, ns model.Opt) Cell {
@@ -143,7 +143,7 @@ func inspectLookup(p *Page, d *inspect.Document) {
 			return c
 		}
 		t.Add(Known(l.RPCNS), Known(l.SubmitNS).Within(l.UncertaintyNS), part(inspect.UpperL2Load, l.L2LoadNS), part(inspect.UpperServerOther, l.ServerOtherNS), Known(l.PollWaitNS).Within(l.UncertaintyNS), Known(l.ServerNS), Known(l.WaitNS),
-			Known(l.NPolls), Known(l.OvershootNS).Within(l.UncertaintyNS), Word(basisWords[l.Basis]))
+			Known(l.NPolls), Known(l.OvershootNS).Within(l.UncertaintyNS), Word(basisWords[l.Basis]).InCSV(l.Basis))
 	}
 	p.Table(t)
 	for i := range d.Lookup {
@@ -180,7 +180,7 @@ const allRequests = "all"
 // hitTable is the sum that makes up what was asked for: the parts that are known of either family, what was found without a part said, and
 // what was not found. Below it what became of the tokens found.
 func hitTable(requested, hit, prefix, segmented, nonPrefix, l1, l2, written, shortfall model.Opt) *Table {
-	t := &Table{Name: "hits", Columns: []Column{{Name: "tokens"}, {Name: "", Key: "tokens", Kind: Tally}, {Name: "", Key: "requested", Kind: Share}, {Name: "requests", Idle: allRequests}, {Name: "of what was requested", Key: "bar", Kind: Bar}}}
+	t := &Table{Name: "hits", Columns: []Column{{Name: "tokens", Key: "part"}, {Name: "", Key: "tokens", Kind: Tally}, {Name: "", Key: "requested", Kind: Share}, {Name: "requests", Idle: allRequests}, {Name: "of what was requested", Key: "bar", Kind: Bar}}}
 	of := allRequests
 	add := func(sign, name string, n model.Opt) {
 		if n.OK {
@@ -253,7 +253,7 @@ func inspectHits(p *Page, d *inspect.Document) {
 func inspectLoads(p *Page, d *inspect.Document) {
 	l := &d.Loads
 	p.Title("Loads")
-	t := &Table{Name: "loads", Columns: []Column{{Name: "attempt", Kind: Tally}, {Name: "rank", Key: "worker"}, {Name: "start", Kind: Time}, {Name: "duration", Kind: Time}, {Name: "tokens written", Key: "tokens", Kind: Tally}}}
+	t := &Table{Name: "loads", Columns: []Column{{Name: "attempt", Kind: Tally}, {Name: "rank", Key: "worker"}, {Name: "start", Kind: Time}, {Name: "duration", Kind: Time}, {Name: "tokens written", Key: "written_tokens", Kind: Tally}}}
 	spans, loose := map[string]*inspect.Span{}, looseClocks(d)
 	for i := range d.Spans {
 		spans[d.Spans[i].ID] = &d.Spans[i]
@@ -306,7 +306,7 @@ func inspectWork(p *Page, d *inspect.Document) {
 		p.Item(text)
 	}
 	t := &Table{Name: "transfers", Columns: []Column{{Name: "transfer of", Key: "of"}, {Name: "kernel", Kind: Time}, {Name: "staging", Kind: Time}, {Name: "idle", Kind: Time},
-		{Name: "moved", Kind: Amount}, {Name: "staging", Kind: Rate}}}
+		{Name: "moved", Key: "bytes", Kind: Amount}, {Name: "staging", Kind: Rate}}}
 	stage := map[string]string{}
 	for i := range d.Spans {
 		stage[d.Spans[i].ID] = d.Spans[i].Stage

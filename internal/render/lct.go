@@ -3,6 +3,7 @@ package render
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -57,16 +58,18 @@ func recordingWarnings(p *Page, d *recording.Document) {
 
 // recordingFiles has a row per recording.
 func recordingFiles(p *Page, files []recording.File) {
-	t := &Table{Columns: []Column{{Name: "file", Shrink: true}, {Name: "level"}, {Name: "schema", Drop: 2}, {Name: "duration", Kind: Time}, {Name: "records", Kind: Tally},
-		{Name: "skipped", Kind: Tally, Drop: 1}, {Name: "", Drop: 3}, {Name: "keys"}, {Name: "sm_config_digest", Drop: 4, Shrink: true}}}
+	t := &Table{Columns: []Column{{Name: "file", Shrink: true}, {Name: "level"}, {Name: "schema", Page: true, Drop: 2}, {Name: "trace schema version", Kind: Tally, Hidden: true}, {Name: "duration", Kind: Time}, {Name: "records", Kind: Tally},
+		{Name: "skipped", Kind: Tally, Drop: 1}, {Name: "", Key: "truncated", Drop: 3}, {Name: "keys", Page: true},
+		{Name: "unique keys", Kind: Tally, Hidden: true}, {Name: "unique keys error", Kind: Share, Hidden: true}, {Name: "sm_config_digest", Drop: 4, Shrink: true}}}
 	for i := range files {
 		f := &files[i]
 		end := ""
 		if f.Truncated {
 			end = "truncated"
 		}
-		t.Add(Word(f.File), Word(f.Level), Word(schemaVersion(f)), KnownFloat(model.OptFloat{V: f.DurationS.V * 1e9, OK: f.DurationS.OK}), Of(f.Records), Of(f.Skipped), Word(end),
-			Word(uniqueKeys(f)), Word(orNone(f.ConfigDigest)))
+		t.Add(Word(f.File), Word(f.Level), Word(schemaVersion(f)), Known(f.SchemaVersion), Known(model.Opt{V: int64(math.Round(f.DurationS.V * 1e9)), OK: f.DurationS.OK}), Of(f.Records), Of(f.Skipped),
+			Word(end).InCSV(strconv.FormatBool(f.Truncated)),
+			Word(uniqueKeys(f)), Known(f.UniqueKeys), KnownFloat(f.UniqueKeysError), Word(orNone(f.ConfigDigest)).InCSV(f.ConfigDigest))
 	}
 	p.Table(t)
 }
@@ -74,27 +77,28 @@ func recordingFiles(p *Page, files []recording.File) {
 // recordingPage is all of one recording, in the order of `lmcache trace info`.
 func recordingPage(p *Page, f *recording.File) {
 	p.Title(Escape(f.File))
-	t := &Table{Columns: []Column{{Name: "recording"}, {Name: "", Shrink: true}}}
+	t := &Table{Columns: []Column{{Name: "recording", Key: "field"}, {Name: "", Key: "value", Shrink: true}}}
 	add := func(name, value string) { t.Add(Word(name), Word(value)) }
+	other := func(name, value, key, inCSV string) { t.Add(Word(name).InCSV(key), Word(value).InCSV(inCSV)) }
 	add("level", f.Level)
 	add("format_version", strconv.FormatInt(f.FormatVersion, 10))
-	add("trace_schema_version", schemaVersion(f))
-	add("duration", duration(f.DurationS))
-	add("sm_config_digest", orNone(f.ConfigDigest))
+	other("trace_schema_version", schemaVersion(f), "trace_schema_version", plain(f.SchemaVersion))
+	other("duration", duration(f.DurationS), "duration_s", plainFloat(f.DurationS))
+	other("sm_config_digest", orNone(f.ConfigDigest), "sm_config_digest", f.ConfigDigest)
 	for _, key := range sortedKeys(f.LevelMeta) {
 		add("level_meta."+key, metaText(f.LevelMeta[key]))
 	}
 	if f.LMCacheVersion != "" && f.LevelMeta["lmcache_version"] == nil {
 		add("lmcache_version", f.LMCacheVersion)
 	}
-	add("total_records", Count(f.Records))
+	other("total_records", Count(f.Records), "records", plain(model.Some(f.Records)))
 	if f.Skipped > 0 {
-		add("skipped", Count(f.Skipped))
+		other("skipped", Count(f.Skipped), "skipped", plain(model.Some(f.Skipped)))
 	}
 	if f.Truncated {
-		add("truncated", "yes: what came before counts")
+		other("truncated", "yes: what came before counts", "truncated", "true")
 	}
-	add("unique keys", uniqueKeys(f))
+	other("unique keys", uniqueKeys(f), "unique_keys", plain(f.UniqueKeys))
 	p.Table(t)
 	p.Table(callTable(f.ByQualname, f.Rates))
 	if f.Lifecycle == nil {
@@ -103,12 +107,12 @@ func recordingPage(p *Page, f *recording.File) {
 	p.Table(serverTable([]recording.File{*f}, false))
 	p.Table(countTable("type/tier/backend/shared", "batches", f.Batches))
 	p.Table(countTable("entries of type", "entries", f.Entries))
-	e := &Table{Columns: []Column{{Name: "events"}, {Name: ""}}}
-	e.Add(Word("store_bytes"), Word(Count(f.StoreBytes.V)+" ("+Bytes(f.StoreBytes.V)+")"))
-	e.Add(Word("entries_with_tokens"), Word(Count(f.EntriesWithTokens.V)))
+	e := &Table{Columns: []Column{{Name: "events", Key: "field"}, {Name: "", Key: "value"}}}
+	e.Add(Word("store_bytes"), Word(Count(f.StoreBytes.V)+" ("+Bytes(f.StoreBytes.V)+")").InCSV(plain(f.StoreBytes)))
+	e.Add(Word("entries_with_tokens"), Word(Count(f.EntriesWithTokens.V)).InCSV(plain(f.EntriesWithTokens)))
 	e.Add(Word("lifecycle"), Word(fmt.Sprintf("start=%d, stop=%d", f.Lifecycle.Start, f.Lifecycle.Stop)))
 	if f.LostBatches.V > 0 {
-		e.Add(Word("lost batches"), Word(Count(f.LostBatches.V)))
+		e.Add(Word("lost batches").InCSV("lost_batches"), Word(Count(f.LostBatches.V)).InCSV(plain(f.LostBatches)))
 	}
 	p.Table(e)
 }
@@ -120,7 +124,7 @@ func callTable(counts map[string]int64, rates map[string]model.OptFloat) *Table 
 	if !slices.ContainsFunc(rows, func(r recording.Count) bool { return !strings.Contains(r.Name, manager) }) {
 		name, cut = "call of "+strings.TrimSuffix(manager, "."), len(manager)
 	}
-	t := &Table{Columns: []Column{{Name: name, Shrink: true}, {Name: "records", Kind: Tally}}}
+	t := &Table{Columns: []Column{{Name: name, Key: "qualname", Shrink: true}, {Name: "records", Kind: Tally}}}
 	if rates != nil {
 		t.Columns = append(t.Columns, Column{Name: "per s", Kind: Ratio})
 	}
@@ -165,6 +169,17 @@ func serverTable(files []recording.File, named bool) *Table {
 		}
 	}
 	return t
+}
+
+// plain and plainFloat are numbers as CSV has them.
+func plain(n model.Opt) string {
+	c := Known(n)
+	return c.raw(Tally)
+}
+
+func plainFloat(n model.OptFloat) string {
+	c := KnownFloat(n)
+	return c.raw(Ratio)
 }
 
 func schemaVersion(f *recording.File) string {

@@ -2,7 +2,6 @@ package render
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/cbtrace/cbtrace/internal/analyze/list"
@@ -12,7 +11,7 @@ import (
 func (v *View) List(d *list.Document) *Page {
 	p := &Page{Main: "requests"}
 	day := v.oneDay(d)
-	start := Column{Name: "start", Key: "time", Shrink: true, Tail: true, Least: 14, Drop: 4}
+	start := Column{Name: "start", Page: true, Shrink: true, Tail: true, Least: 14, Drop: 4}
 	if day != "" {
 		start.Name = "start " + day
 	}
@@ -22,8 +21,8 @@ func (v *View) List(d *list.Document) *Page {
 	} else {
 		duration.Drop = 0
 	}
-	hit := Column{Name: "hit", Kind: Share, Drop: 2}
-	findings := Column{Name: "findings", Key: "finding", Shrink: true, Tail: true, Least: 14, Drop: 3} // the gravest, and how many more
+	hit := Column{Name: "hit", Key: "hit_rate", Kind: Share, Drop: 2}
+	findings := Column{Name: "findings", Page: true, Shrink: true, Tail: true, Least: 14, Drop: 3} // the gravest, and how many more
 	switch v.Sort {
 	case list.ByDuration.String():
 		duration.Drop = 0
@@ -41,13 +40,14 @@ func (v *View) List(d *list.Document) *Page {
 		{Name: "external id", Hidden: true},
 		start,
 		{Name: "start", Hidden: true},
-		{Name: "start", Key: "start_unix_ns", Hidden: true},
+		{Name: "start", Key: "start_unix_ns", Kind: Tally, Hidden: true},
 		ttft,
 		duration,
 		hit,
 		{Name: "class", Key: "hit_class", Idle: "none", Drop: 7},
-		{Name: "most in", Most: 32, Drop: 5}, // of the root what limited its own time
+		{Name: "most in", Page: true, Most: 32, Drop: 5}, // of the root what limited its own time
 		{Name: "top stage", Hidden: true},
+		{Name: "top bound", Hidden: true},
 		{Name: "loads", Key: "verdict", Idle: "none", Drop: 6},
 		findings,
 		{Name: "findings", Hidden: true},
@@ -56,13 +56,13 @@ func (v *View) List(d *list.Document) *Page {
 	}}
 	for i := range d.Requests {
 		r := &d.Requests[i]
-		var short, full, ns Cell
+		var short, full Cell
 		if r.StartUnixNS.OK {
 			text := Instant(r.StartUnixNS.V, v.Where)
-			short, full, ns = Word(strings.TrimPrefix(text, day+"T")), Word(text), Word(strconv.FormatInt(r.StartUnixNS.V, 10))
+			short, full = Word(strings.TrimPrefix(text, day+"T")), Word(text)
 		}
-		t.Add(Word(r.ID), Word(r.ExternalID), short, full, ns, Known(r.TTFTNS), Known(r.DurationNS), KnownFloat(r.HitRate), Word(r.HitClass),
-			Word(topWord(r.TopStage, r.TopBound)), Word(r.TopStage), Word(r.Verdict), Word(worst(r.Findings)), Word(strings.Join(r.Findings, " ")), Word(r.Model), Word(r.Instance))
+		t.Add(Word(r.ID), Word(r.ExternalID), short, full, Known(r.StartUnixNS), Known(r.TTFTNS), Known(r.DurationNS), KnownFloat(r.HitRate), Word(r.HitClass),
+			Word(topWord(r.TopStage, r.TopBound)), Word(r.TopStage), Word(r.TopBound), Word(r.Verdict), Word(worst(r.Findings)), Word(strings.Join(r.Findings, " ")), Word(r.Model), Word(r.Instance))
 	}
 	p.Table(t)
 	switch {

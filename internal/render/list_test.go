@@ -100,8 +100,8 @@ func TestListCSV(t *testing.T) {
 	if err := page.Find(page.Main).CSV(&b); err != nil {
 		t.Fatal(err)
 	}
-	want := "id,external_id,time,start,start_unix_ns,ttft_ns,duration_ns,hit_share,hit_class,most_in,top_stage,verdict,finding,findings,model,instance\n" +
-		`'=cmd|' /C'!A0\x0a\x1b,,16:00:00.000Z,2025-11-29T16:00:00.000Z,1764432000000000000,,1234000000,,none,cb.sparse_prefetch,cb.sparse_prefetch,none,late_poll +1,late_poll orphan,meta-llama/Llama-3.1-8B-Instruct,5f0c2f9e-6a55-4f3e-9a3f-7f0d5f1f6f10` + "\n"
+	want := "id,external_id,start,start_unix_ns,ttft_ns,duration_ns,hit_rate,hit_class,top_stage,top_bound,verdict,findings,model,instance\n" +
+		`'=cmd|' /C'!A0\x0a\x1b,,2025-11-29T16:00:00.000Z,1764432000000000000,,1234000000,,none,cb.sparse_prefetch,,none,late_poll orphan,meta-llama/Llama-3.1-8B-Instruct,5f0c2f9e-6a55-4f3e-9a3f-7f0d5f1f6f10` + "\n"
 	if b.String() != want {
 		t.Errorf("%s\nwant\n%s", b.String(), want)
 	}

@@ -60,7 +60,7 @@ func doubtful(n, p int64) bool { return n < report.NeededN(p) }
 func seriesColumns(manyValues bool) []Column {
 	c := []Column{{Name: "p50", Kind: Time}, {Name: "p90", Kind: Time, Drop: 4}, {Name: "p95", Kind: Time}, {Name: "p99", Kind: Time}}
 	if manyValues {
-		c = append(c, Column{Name: "p99.9", Kind: Time, Drop: 3})
+		c = append(c, Column{Name: "p99.9", Key: "p999", Kind: Time, Drop: 3})
 	}
 	return append(c, Column{Name: "max", Kind: Time, Drop: 1})
 }
@@ -185,7 +185,7 @@ func (v *View) reportStages(p *Page, d *report.Document) {
 	sortStages(stages, v.Sort)
 	many := slices.ContainsFunc(stages, func(s report.Stage) bool { return s.N >= 1000 })
 	t := &Table{Name: "stages", Columns: append([]Column{{Name: "stage", Shrink: true, Most: nameMost}, {Name: "owner", Hidden: true}, {Name: "spans", Kind: Tally, Drop: 3}, {Name: "requests", Kind: Tally, Hidden: true}}, append(seriesColumns(many),
-		Column{Name: "mean", Kind: Time, Drop: 7}, Column{Name: "on path", Key: "of_path", Kind: Share}, Column{Name: "path", Key: "critical", Kind: Time, Hidden: true}, Column{Name: "alone", Key: "drag", Kind: Time, Hidden: true},
+		Column{Name: "mean", Kind: Time, Drop: 7}, Column{Name: "on path", Key: "critical", Kind: Share}, Column{Name: "path", Key: "critical", Kind: Time, Hidden: true}, Column{Name: "alone", Key: "drag", Kind: Time, Hidden: true},
 		Column{Name: "self", Kind: Time, Drop: 6}, Column{Name: "total", Kind: Time, Hidden: true})...)}
 	for i := range stages {
 		s := &stages[i]
@@ -225,11 +225,11 @@ func reportPath(p *Page, d *report.Document) {
 	}
 	first := c.TTFT != nil && c.TTFT.TotalNS > 0
 	t.Columns = []Column{{Name: "stage", Shrink: true, Most: nameMost}}
-	b.Columns = []Column{{Name: "bound by"}}
+	b.Columns = []Column{{Name: "bound by", Key: "bound"}}
 	early, bounds := map[string]*report.StageTime{}, map[string]int64{}
 	rows, causes := slices.Clone(c.ByStage), slices.Clone(c.ByBound)
 	if first {
-		t.Columns = append(t.Columns, Column{Name: "ttft", Kind: Share}, Column{Name: "alone", Key: "ttft_alone", Kind: Share}, Column{Name: "", Key: "ttft", Kind: Time, Hidden: true})
+		t.Columns = append(t.Columns, Column{Name: "ttft", Kind: Share}, Column{Name: "alone", Key: "ttft_drag", Kind: Share}, Column{Name: "", Key: "ttft", Kind: Time, Hidden: true})
 		b.Columns = append(b.Columns, Column{Name: "ttft", Kind: Share}, Column{Name: "", Key: "ttft", Kind: Time, Hidden: true})
 		for i := range c.TTFT.ByStage {
 			early[c.TTFT.ByStage[i].Stage] = &c.TTFT.ByStage[i]
@@ -242,7 +242,7 @@ func reportPath(p *Page, d *report.Document) {
 		slices.SortStableFunc(rows, func(a, b report.StageTime) int { return cmp.Compare(nsOf(early[b.Stage]), nsOf(early[a.Stage])) })
 		slices.SortStableFunc(causes, func(a, b report.BoundTime) int { return cmp.Compare(bounds[b.Bound], bounds[a.Bound]) })
 	}
-	t.Columns = append(t.Columns, Column{Name: "in all", Key: "all", Kind: Share}, Column{Name: "alone", Key: "all_alone", Kind: Share, Drop: 1}, Column{Name: "", Key: "all", Kind: Time, Hidden: true})
+	t.Columns = append(t.Columns, Column{Name: "in all", Key: "all", Kind: Share}, Column{Name: "alone", Key: "all_drag", Kind: Share, Drop: 1}, Column{Name: "", Key: "all", Kind: Time, Hidden: true})
 	b.Columns = append(b.Columns, Column{Name: "in all", Key: "all", Kind: Share}, Column{Name: "", Key: "all", Kind: Time, Hidden: true}, Column{Name: "which is", Drop: 1})
 	for i := range rows {
 		s, e := &rows[i], early[rows[i].Stage]

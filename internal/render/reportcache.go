@@ -234,7 +234,7 @@ func reportGroups(p *Page, d *report.Document) {
 	for rest := d.Groups; len(rest) > 0; {
 		by := rest[0].By
 		t := &Table{Name: "by_" + by, Columns: []Column{{Name: by, Shrink: true, Most: nameMost}, {Name: "requests", Kind: Tally}, {Name: "ttft p50", Kind: Time, Drop: 1}, {Name: "ttft p95", Kind: Time}, {Name: "latency p50", Kind: Time, Drop: 3},
-			{Name: "latency p95", Kind: Time, Drop: 2}, {Name: "hits", Kind: Share}}}
+			{Name: "latency p95", Kind: Time, Drop: 2}, {Name: "hits", Key: "hit_rate", Kind: Share}}}
 		few := false
 		for len(rest) > 0 && rest[0].By == by {
 			g := &rest[0]

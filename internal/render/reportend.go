@@ -59,15 +59,13 @@ func loadWords(l *report.Load) string {
 func (v *View) reportTrend(p *Page, d *report.Document) {
 	p.Title("Trend")
 	first := d.TTFT.N > 0 && d.ByTTFT()
-	name, key := "latency p95", "latency_p95"
+	leading, beside := Column{Name: "latency p95", Kind: Time}, Column{Name: "ttft p95", Kind: Time, Drop: 2}
 	if first {
-		name, key = "ttft p95", "ttft_p95"
+		leading, beside = Column{Name: "ttft p95", Kind: Time}, Column{Name: "latency p95", Kind: Time, Hidden: true}
 	}
-	t := &Table{Name: "trend", Columns: []Column{{Name: "from"}, {Name: "requests", Kind: Tally}, {Name: name, Key: key, Kind: Time}, {Name: "", Kind: Bar}, {Name: "ttft p50", Kind: Time, Hidden: true}, {Name: "latency p50", Kind: Time, Hidden: true},
-		{Name: "latency p95", Kind: Time, Hidden: first, Drop: 2}, {Name: "hits", Kind: Share}, {Name: "failed", Kind: Tally, Drop: 1}, {Name: "at once", Kind: Ratio, Drop: 3}}}
-	if !first {
-		t.Columns[6].Key, t.Columns[6].Name = "ttft_p95", "ttft p95"
-	}
+	t := &Table{Name: "trend", Columns: []Column{{Name: "from", Page: true}, {Name: "start", Hidden: true}, {Name: "start", Key: "start_unix_ns", Kind: Tally, Hidden: true}, {Name: "duration", Kind: Time, Hidden: true},
+		{Name: "requests", Kind: Tally}, leading, {Name: "", Kind: Bar}, {Name: "ttft p50", Kind: Time, Hidden: true}, {Name: "latency p50", Kind: Time, Hidden: true}, beside,
+		{Name: "hits", Key: "hit_rate", Kind: Share}, {Name: "failed", Kind: Tally, Drop: 1}, {Name: "at once", Key: "concurrency_mean", Kind: Ratio, Drop: 3}}}
 	few := false
 	leads := func(b *report.BucketResult) model.Opt {
 		if first {
@@ -92,7 +90,7 @@ func (v *View) reportTrend(p *Page, d *report.Document) {
 		if !first {
 			other, lead = lead, other
 		}
-		t.Add(Word(minute(b.StartUnixNS, v.Where)), Of(b.Requests), lead, Drawn(amount(shareOf(leads(b).V, most).v)), percentile(b.TTFTN, 500, b.TTFTP50NS), percentile(b.LatencyN, 500, b.P50NS), other,
+		t.Add(Word(minute(b.StartUnixNS, v.Where)), Word(Instant(b.StartUnixNS, v.Where)), Of(b.StartUnixNS), Of(b.DurationNS), Of(b.Requests), lead, Drawn(amount(shareOf(leads(b).V, most).v)), percentile(b.TTFTN, 500, b.TTFTP50NS), percentile(b.LatencyN, 500, b.P50NS), other,
 			KnownFloat(b.HitRate), Of(b.Failed), KnownFloat(b.Load.Concurrency.Mean))
 	}
 	if len(d.Buckets) > 1 && (v.Trend || len(d.Buckets) <= bucketsShown) {
@@ -141,7 +139,7 @@ func reportFindings(p *Page, d *report.Document) {
 		}
 		all.Add(Word(f.Severity), Word(f.Code), Word(f.Scope), Of(f.Count), Word(example))
 		if i == 0 || d.Findings[i-1].Severity != f.Severity {
-			t = &Table{Name: "findings_" + f.Severity, Columns: []Column{{Name: f.Severity}, {Name: "n", Kind: Tally}, {Name: "for example", Drop: 1}, {Name: "which is", Drop: 2}}}
+			t = &Table{Name: "findings_" + f.Severity, Columns: []Column{{Name: f.Severity, Key: "code"}, {Name: "n", Key: "count", Kind: Tally}, {Name: "for example", Key: "exemplar", Drop: 1}, {Name: "which is", Key: "meaning", Drop: 2}}}
 			p.Table(t)
 		}
 		t.Add(Word(f.Code).Toned(severityTone(f.Severity)), Of(f.Count), Word(example), Word(meaning))
@@ -151,14 +149,15 @@ func reportFindings(p *Page, d *report.Document) {
 
 func reportSlowest(p *Page, d *report.Document) {
 	p.Title("Slowest")
-	t := &Table{Name: "slowest", Columns: []Column{{Name: "request"}, {Name: "ttft", Kind: Time}, {Name: "latency", Kind: Time}, {Name: "most in", Key: "mostly", Shrink: true, Most: nameMost, Drop: 1}, {Name: "which is", Drop: 2}}}
+	t := &Table{Name: "slowest", Columns: []Column{{Name: "request", Key: "id"}, {Name: "ttft", Kind: Time}, {Name: "latency", Key: "duration", Kind: Time},
+		{Name: "most in", Page: true, Shrink: true, Most: nameMost, Drop: 1}, {Name: "top stage", Hidden: true}, {Name: "top bound", Hidden: true}, {Name: "which is", Drop: 2}}}
 	for i := range d.Slowest {
 		r := &d.Slowest[i]
 		why := stageWords(r.TopStage)
 		if r.TopBound != "" {
 			why = reasonOf(r.TopBound)
 		}
-		t.Add(Word(r.ID), Known(r.TTFTNS), Of(r.DurationNS), Word(topWord(r.TopStage, r.TopBound)), Word(why))
+		t.Add(Word(r.ID), Known(r.TTFTNS), Of(r.DurationNS), Word(topWord(r.TopStage, r.TopBound)), Word(r.TopStage), Word(r.TopBound), Word(why))
 	}
 	t.Limit = slowestShown
 	p.Table(t)
@@ -204,7 +203,7 @@ func clockTable(clocks []report.Clock) *Table {
 		}
 		offset := Known(c.OffsetNS)
 		if offset.known && (model.IsAdrift(c.Process) || model.IsAdrift(c.Reference)) { // decades, which would be the unit of all the others
-			offset = Word("no epoch")
+			offset = offset.Saying("no epoch")
 		}
 		t.Add(Word(c.Process), Word(c.Reference), offset, Known(c.UncertaintyNS), drift, Of(c.Pairs), Of(c.Disagreeing), Word(basis))
 	}
@@ -223,7 +222,7 @@ func reportQuality(p *Page, d *report.Document) {
 		{q.Unattributed, "spans of no request"}, {q.Orphaned, "spans whose parent is missing"}, {q.Adopted, "spans whose parent was inferred"}, {q.Clipped, "spans cut to their parent"},
 		{q.Outside, "spans outside their parent"}, {q.Cycles, "rings of parents cut"}, {q.Negative, "spans that end before they start"}, {q.Untimed, "spans without a time"},
 		{q.Open, "spans without an end"}, {q.UnknownStages, "spans with unknown names"}, {q.Coalesced, "profile lines made one span with others"}, {q.Dual, "spans seen as a profile line too"}})
-	t := &Table{Name: "inputs", Columns: []Column{{Name: "file"}, {Name: "format"}, {Name: "size", Key: "size", Kind: Amount}, {Name: "spans", Kind: Tally}, {Name: "records", Kind: Tally}, {Name: "skipped", Kind: Tally}, {Name: "errors", Kind: Tally}}}
+	t := &Table{Name: "inputs", Columns: []Column{{Name: "file"}, {Name: "format"}, {Name: "size", Key: "bytes", Kind: Amount}, {Name: "spans", Kind: Tally}, {Name: "records", Kind: Tally}, {Name: "skipped", Kind: Tally}, {Name: "errors", Key: "error_count", Kind: Tally}}}
 	bad, errors := int64(0), int64(0)
 	for i := range d.Inputs {
 		in := &d.Inputs[i]

@@ -35,6 +35,7 @@ type Column struct {
 	Drop   int    // where space is short the column with the largest Drop goes first; 0 stays
 	Shrink bool   // text that may be cut in the middle where space is short; ids are never cut
 	Hidden bool   // only in CSV
+	Page   bool   // not in CSV, where other columns say it
 	Most   int    // columns of a terminal that its text takes at most, more where the table may be as wide as it comes; 0: no limit
 	Tail   bool   // text is cut at its beginning rather than in the middle
 	Idle   string // text that says nothing: a column in which no cell says anything else is left out
@@ -46,7 +47,10 @@ type Column struct {
 type Cell struct {
 	known bool
 	v     float64
+	n     int64 // v, where that is a whole number
 	text  string
+	csv   string // what CSV has instead of text, where apart is set
+	apart bool
 	mark  string  // before a number: "~" where few values stand behind it; before text the sign in a sum
 	doubt float64 // how far the number may be wrong, where that is more than it is; 0 otherwise
 	loose bool    // nobody knows how far it may be wrong
@@ -55,13 +59,15 @@ type Cell struct {
 }
 
 // Of is a cell with a number.
-func Of[N int | int32 | int64 | float64](n N) Cell { return Cell{known: true, v: float64(n)} }
+func Of[N int | int32 | int64 | float64](n N) Cell {
+	return Cell{known: true, v: float64(n), n: int64(n)}
+}
 
 // Known is a cell with a number that may be unknown; KnownFloat with a share, a rate or a ratio.
-func Known(n model.Opt) Cell { return Cell{known: n.OK, v: float64(n.V)} }
+func Known(n model.Opt) Cell { return Cell{known: n.OK, v: float64(n.V), n: n.V} }
 
 // KnownFloat is a cell; see Known.
-func KnownFloat(n model.OptFloat) Cell { return Cell{known: n.OK, v: n.V} }
+func KnownFloat(n model.OptFloat) Cell { return Cell{known: n.OK, v: n.V, n: int64(n.V)} }
 
 // Word is a cell with text, which may come from an input.
 func Word(s string) Cell { return Cell{known: s != "", text: s} }
@@ -92,6 +98,18 @@ func (c Cell) Within(u model.Opt) Cell {
 // Loose is the cell with a number of which nobody knows how far it may be wrong: 12±? (R5.8).
 func (c Cell) Loose() Cell {
 	c.loose = true
+	return c
+}
+
+// Saying is the cell with a number of which pages say something else.
+func (c Cell) Saying(s string) Cell {
+	c.text = s
+	return c
+}
+
+// InCSV is the cell with text of which CSV has another form: a number as it is, a code rather than words.
+func (c Cell) InCSV(s string) Cell {
+	c.csv, c.apart = s, true
 	return c
 }
 
@@ -427,6 +445,9 @@ func (t *Table) format(i int) (func(float64) string, string) {
 func (t *Table) inColumnUnit(i int, units []unit) (func(float64) string, string) {
 	smallest, largest := 0.0, 0.0
 	for r := range t.Rows {
+		if t.Rows[r][i].text != "" { // it is not shown as a number
+			continue
+		}
 		v := max(t.Rows[r][i].v, -t.Rows[r][i].v)
 		if v > 0 && (smallest == 0 || v < smallest) {
 			smallest = v

@@ -10,14 +10,14 @@ import (
 )
 
 // CSV writes the table with one heading line, fields quoted as in RFC 4180, lines ended by a line feed. Numbers are as they are, in the
-// base unit that the heading names (ns, bytes, shares in [0, 1], GB/s); what is not known is empty; bars and the indentation of text are
-// left out. Text that a spreadsheet would take for a formula gets an apostrophe in front.
+// base unit that the heading names (ns, bytes, shares in [0, 1], GB/s), or a column beside it where rows differ in theirs; what is not known is empty;
+// bars and the indentation of text are left out. Text that a spreadsheet would take for a formula gets an apostrophe in front; a number is none.
 func (t *Table) CSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	var line []string
 	for i := range t.Columns {
-		if t.Columns[i].Kind != Bar {
-			line = append(line, t.Columns[i].key())
+		if c := &t.Columns[i]; c.inCSV() {
+			line = append(line, c.key())
 		}
 	}
 	if err := out.Write(line); err != nil {
@@ -26,8 +26,8 @@ func (t *Table) CSV(w io.Writer) error {
 	for _, row := range t.Rows {
 		line = line[:0]
 		for i := range t.Columns {
-			if t.Columns[i].Kind != Bar {
-				line = append(line, row[i].raw(t.Columns[i].Kind))
+			if c := &t.Columns[i]; c.inCSV() {
+				line = append(line, row[i].raw(c.Kind))
 			}
 		}
 		if err := out.Write(line); err != nil {
@@ -38,16 +38,18 @@ func (t *Table) CSV(w io.Writer) error {
 	return out.Error()
 }
 
+func (c *Column) inCSV() bool { return c.Kind != Bar && !c.Page }
+
 var keyUnits = [...]string{Time: "_ns", Amount: "_bytes", Share: "_share", Rate: "_gbps", Bar: ""}
 
-// key is the heading of a column in CSV: lower case words with the unit behind them.
+// key is the heading of a column in CSV: lower case words with the unit behind them. A rate says by its name that it is a share.
 func (c *Column) key() string {
 	name := c.Key
 	if name == "" {
 		name = slug(c.Name)
 	}
 	unit := keyUnits[c.Kind]
-	if "_"+name == unit {
+	if "_"+name == unit || c.Kind == Share && strings.HasSuffix(name, "_rate") {
 		return name
 	}
 	return strings.TrimSuffix(name, unit) + unit
@@ -70,12 +72,14 @@ func slug(s string) string {
 // raw is a cell as CSV has it.
 func (c *Cell) raw(kind Kind) string {
 	switch {
-	case kind == Text || c.text != "":
+	case kind == Text && c.apart:
+		return harmless(Escape(c.csv))
+	case kind == Text:
 		return harmless(Escape(strings.TrimLeft(c.text, " ")))
-	case !c.known:
+	case !c.known || math.IsNaN(c.v) || math.IsInf(c.v, 0):
 		return ""
-	case c.v == math.Trunc(c.v) && math.Abs(c.v) < 1<<53:
-		return strconv.FormatInt(int64(c.v), 10)
+	case float64(c.n) == c.v && math.Abs(c.v) < 1<<63:
+		return strconv.FormatInt(c.n, 10)
 	}
 	return strconv.FormatFloat(c.v, 'g', -1, 64)
 }

@@ -2,8 +2,11 @@ package render
 
 import (
 	"encoding/csv"
+	"math"
 	"strings"
 	"testing"
+
+	"github.com/cbtrace/cbtrace/internal/model"
 )
 
 func formatted(t *testing.T, write func(*strings.Builder) error) string {
@@ -39,8 +42,40 @@ func TestCSV(t *testing.T) {
 			t.Errorf("%q as text: %q, want %q", in, got, want)
 		}
 	}
-	if c := Of(-1); c.raw(Tally) != "-1" {
-		t.Error("a number is no formula")
+	for _, c := range []struct {
+		cell Cell
+		kind Kind
+		want string
+	}{
+		{Of(-1), Tally, "-1"}, // no formula
+		{Of(int64(1764432001467954553)), Tally, "1764432001467954553"},
+		{Of(-0.25), Ratio, "-0.25"},
+		{KnownFloat(model.SomeFloat(math.Inf(1))), Ratio, ""},
+		{Of(int64(-1764432001467954553)).Saying("no epoch"), Time, "-1764432001467954553"},
+		{Word("upper bound").InCSV("inferred_upper"), Text, "inferred_upper"},
+		{Word("–").InCSV(""), Text, ""},
+	} {
+		if got := c.cell.raw(c.kind); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.cell, got, c.want)
+		}
+	}
+}
+
+// Some columns are of pages alone, others of CSV; a rate needs no word that it is a share; what a page does not show as a number decides no unit.
+func TestColumnsOfCSV(t *testing.T) {
+	table := &Table{Columns: []Column{{Name: "delta", Page: true}, {Name: "delta", Kind: Time, Hidden: true}, {Name: "hits", Key: "hit_rate", Kind: Share}, {Name: "offset", Kind: Time}}}
+	table.Add(Word("+1.5 ms"), Of(1500000), Of(0.5), Of(int64(2e6)))
+	table.Add(Word("−1 ms"), Of(-1000000), Cell{}, Of(int64(1764432000e9)).Saying("no epoch"))
+	if got, want := formatted(t, func(b *strings.Builder) error { return table.CSV(b) }), "delta_ns,hit_rate,offset_ns\n1500000,0.5,2000000\n-1000000,,1764432000000000000\n"; got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+	want := `
+delta    hits %  offset ms
++1.5 ms    50.0          2
+−1 ms       –     no epoch
+`[1:]
+	if got := formatted(t, func(b *strings.Builder) error { return table.Text(b, Style{}) }); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
 	}
 }
 
