@@ -37,6 +37,6 @@ func newCheck(a *app) *cobra.Command {
 	for _, name := range []string{"strict", "keep-going"} { // what they decide is what this is about
 		cmd.Flags().Lookup(name).Hidden = true
 	}
-	out.register(cmd, "table", "json", "jsonl", "csv", "markdown")
+	out.register(cmd, "inputs")
 	return cmd
 }

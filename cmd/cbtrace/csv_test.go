@@ -119,3 +119,40 @@ func tablesOf(t *testing.T, args []string) []string {
 	names, _, _ = strings.Cut(names, ";")
 	return strings.Split(names, ", ")
 }
+
+// CSV without --table is of the table that the help names, and stderr says which one and what others there are; with --quiet, or where there is no other,
+// it says nothing.
+func TestTableOfCSV(t *testing.T) {
+	otlp := filepath.Join("..", "..", "testdata", "otlp")
+	saved := filepath.Join(t.TempDir(), "a.cbr")
+	output(t, "report", "-q", "--save", saved, otlp)
+	for _, c := range []struct {
+		args         []string
+		table, other string
+	}{
+		{[]string{"report", otlp}, "stages", "times, path, bounds, lookup,"},
+		{[]string{"merge", saved}, "stages", "shards, times,"},
+		{[]string{"inspect", "--slowest", otlp}, "spans", "path, lookup, hits,"},
+		{[]string{"check", otlp}, "inputs", "clocks"},
+		{[]string{"diff", otlp, otlp}, "metrics", "contributions, changed, times, findings"},
+		{[]string{"list", otlp}, "requests", ""},
+		{[]string{"explain"}, "findings", ""},
+	} {
+		all, notes := output(t, append(c.args, "--format", "csv")...)
+		want := "csv is one table, this one " + c.table + "; --table NAME prints another: " + c.other
+		if strings.Contains(notes, want) != (c.other != "") || strings.Contains(notes, "csv is one table") != (c.other != "") {
+			t.Errorf("%v: %q, want %q", c.args, notes, want)
+		}
+		one, quiet := output(t, append(c.args, "-q", "--format", "csv", "--table", c.table)...)
+		if quiet != "" || one != all {
+			t.Errorf("%v: table %s is another, or %q was said", c.args, c.table, quiet)
+		}
+		if _, quiet := output(t, append(c.args, "-q", "--format", "csv")...); quiet != "" {
+			t.Errorf("%v: %q was said", c.args, quiet)
+		}
+		help, _ := output(t, c.args[0], "--help")
+		if want := "csv is always one table, " + c.table + " unless this names another"; !strings.Contains(strings.Join(strings.Fields(help), " "), want) {
+			t.Errorf("the help of %s does not say %q", c.args[0], want)
+		}
+	}
+}

@@ -70,7 +70,7 @@ func newDiff(a *app) *cobra.Command {
 		s.BoolVar(&fail, "fail", false, "exit 1 when something is better or worse, or a stage appeared or vanished")
 	})
 	in.register(cmd)
-	out.register(cmd, "table", "json", "jsonl", "csv", "markdown")
+	out.register(cmd, "metrics")
 	return cmd
 }
 

@@ -33,7 +33,7 @@ func newExplain(a *app) *cobra.Command {
 			return show(a, &out, render.Explain(docs), docs)
 		},
 	}
-	out.register(cmd, "table", "json", "jsonl", "csv", "markdown")
+	out.register(cmd, "findings")
 	return cmd
 }
 

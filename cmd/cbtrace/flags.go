@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -104,13 +103,12 @@ type outputFlags struct {
 	table  string
 }
 
-func (f *outputFlags) register(cmd *cobra.Command, formats ...string) {
-	f.format = choice{formats[0], formats}
+// register adds them; csv is the table that CSV is of unless another one is asked for.
+func (f *outputFlags) register(cmd *cobra.Command, csv string) {
+	f.format = choice{"table", []string{"table", "json", "jsonl", "csv", "markdown"}}
 	group(cmd, "Output", func(s *pflag.FlagSet) {
 		s.Var(&f.format, "format", "how it is printed")
-		if slices.Contains(formats, "csv") {
-			s.StringVar(&f.table, "table", "", "only the table of this `NAME`, in any format but JSON; csv is always one table")
-		}
+		s.StringVar(&f.table, "table", "", "only the table of this `NAME`, in any format but JSON; csv is always one table, "+csv+" unless this names another")
 		s.StringVarP(&f.path, "output", "o", "", "write to `FILE`, which is whole or not there")
 	})
 }

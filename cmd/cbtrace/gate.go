@@ -59,7 +59,7 @@ func newGate(a *app) *cobra.Command {
 		s.StringVar(&f.markdown, "markdown", "", "write a summary in Markdown to `FILE` too")
 		s.BoolVar(&f.github, "github", false, "print annotations for GitHub on stderr too")
 	})
-	out.register(cmd, "table", "json", "jsonl", "csv", "markdown")
+	out.register(cmd, "results")
 	sub := newGateInit(a)
 	sub.Flags().SortFlags = false
 	cmd.AddCommand(sub)

@@ -121,7 +121,7 @@ func newInspect(a *app) *cobra.Command {
 	}
 	f.register(cmd)
 	in.register(cmd)
-	out.register(cmd, "table", "json", "jsonl", "csv", "markdown")
+	out.register(cmd, "spans")
 	group(cmd, "Analysis", func(s *pflag.FlagSet) {
 		s.StringArrayVar(&against, "against", nil, "say where its times lie among those of the requests in `INPUT`: a capture, or a saved report; several are added up")
 	})

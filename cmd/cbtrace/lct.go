@@ -67,7 +67,7 @@ func newLCTInfo(a *app, in *captureFlags) *cobra.Command {
 			return show(a, &out, render.Recordings(d, each), []*recording.Document{d})
 		},
 	}
-	out.register(cmd, "table", "json", "jsonl", "csv", "markdown")
+	out.register(cmd, "the first")
 	group(cmd, "Output", func(s *pflag.FlagSet) {
 		s.BoolVar(&each, "each", false, "of several recordings, show each in full too")
 	})

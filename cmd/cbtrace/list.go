@@ -88,7 +88,7 @@ func newList(a *app) *cobra.Command {
 		s.IntVar(&f.limit, "limit", 0, "so many rows at most; 0: all")
 		s.BoolVar(&f.all, "all", false, "requests without a stage of the vocabulary too")
 	})
-	out.register(cmd, "table", "json", "jsonl", "csv", "markdown")
+	out.register(cmd, "requests")
 	return cmd
 }
 

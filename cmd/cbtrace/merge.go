@@ -58,7 +58,7 @@ func newMerge(a *app) *cobra.Command {
 	}
 	in.registerWork(cmd)
 	cmd.Flags().Lookup("memory").Usage = "what the run may take; saved reports need little, and nothing of them goes to disk"
-	out.register(cmd, "table", "json", "jsonl", "csv", "markdown")
+	out.register(cmd, "stages")
 	group(cmd, "Output", func(s *pflag.FlagSet) {
 		s.StringVar(&save, "save", "", "save the merged report to `FILE` instead of printing it")
 	})

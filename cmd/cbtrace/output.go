@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -131,12 +132,26 @@ func show[D any](a *app, out *outputFlags, page *render.Page, docs []D) error {
 			if err != nil {
 				return err
 			}
+			if out.table == "" {
+				a.unasked(page)
+			}
 			return tableAs(w, t, format, a.style(out.path))
 		case format == "markdown":
 			return page.Markdown(w)
 		}
 		return page.Text(w, a.style(out.path))
 	})
+}
+
+// unasked says which table of several CSV is of, where none was asked for.
+func (a *app) unasked(page *render.Page) {
+	names := page.Tables()
+	if len(names) < 2 {
+		return
+	}
+	chosen := cmp.Or(page.Main, names[0])
+	others := slices.DeleteFunc(names, func(name string) bool { return name == chosen })
+	a.note("csv is one table, this one %s; --table NAME prints another: %s", chosen, strings.Join(others, ", "))
 }
 
 // tableAs writes a table in a format.

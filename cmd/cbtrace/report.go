@@ -92,7 +92,7 @@ func newReport(a *app) *cobra.Command {
 		s.Var(&per, "per", "what a value of a stage's percentiles is: a span, or the time that its spans cover in a request")
 		s.Var(&method, "quantile-method", "how percentiles are taken: nearest rank, or linear between ranks")
 	})
-	out.register(cmd, "table", "json", "jsonl", "csv", "markdown")
+	out.register(cmd, "stages")
 	group(cmd, "Output", func(s *pflag.FlagSet) {
 		s.StringVar(&save, "save", "", "save the report to `FILE` too, for merge, diff, gate and report")
 	})
