@@ -198,7 +198,7 @@ func (a *app) fold(cmd *cobra.Command, c *analyze.Capture, in *captureFlags, f *
 	case err != nil:
 		return err
 	case n == 0 && left.Load() == 0:
-		return noRequest(c)
+		return noneOf(ctx, c, &in.where)
 	}
 	if n := left.Load(); n > 0 {
 		a.note("left out: %s without a recorded root, or cut off by the ends of the capture", render.Plural(n, "request"))

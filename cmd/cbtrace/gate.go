@@ -186,7 +186,7 @@ func (a *app) subject(cmd *cobra.Command, f *captureFlags, args []string, b *bud
 		return nil, err
 	}
 	if s.Figures.Requests.Total == 0 {
-		return nil, noRequest(c)
+		return nil, noneOf(cmd.Context(), c, &f.where)
 	}
 	a.alone(s.Figures.Counting)
 	return s, nil

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -42,8 +43,8 @@ func newList(a *app) *cobra.Command {
   cbtrace list --format csv traces/ > requests.csv  for a spreadsheet
   cbtrace list --since -10m --where '{ request.finding != nil }' traces/
                                                     what was odd of late
-  cbtrace list --where '{ request.id = "chatcmpl-7f3a" }' day/
-                                                    one request, searched for as by inspect
+  cbtrace list --where '{ request.id = "chatcmpl-7f3a9c21-5d8f04b2" }' day/
+                                                    one request, by its whole id, searched for as by inspect
   cbtrace list --format jsonl traces/ | jq -r 'select(.hit_rate < 0.3) | .id'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.limit < 0 {
@@ -67,7 +68,7 @@ func newList(a *app) *cobra.Command {
 			}
 			defer c.Close()
 			if stream {
-				return a.streamList(cmd, c, &f, f.others(&in), &out, args)
+				return a.streamList(cmd, c, &in, &f, &out, args)
 			}
 			all := f.others(&in)
 			d, err := c.List(cmd.Context(), f.order(), f.limit, all)
@@ -75,7 +76,7 @@ func newList(a *app) *cobra.Command {
 				return err
 			}
 			if d.Total == 0 {
-				return noRequest(c)
+				return noneOf(cmd.Context(), c, &in.where)
 			}
 			a.alone(c.Counting(all))
 			return a.showList(&out, args, &f, d)
@@ -119,7 +120,8 @@ func (a *app) showList(out *outputFlags, args []string, f *listFlags, d *list.Do
 var errEnough = errors.New("enough")
 
 // streamList prints rows as they come, or gathers them for a format that needs all of them at once.
-func (a *app) streamList(cmd *cobra.Command, c *analyze.Capture, f *listFlags, all bool, out *outputFlags, args []string) error {
+func (a *app) streamList(cmd *cobra.Command, c *analyze.Capture, in *captureFlags, f *listFlags, out *outputFlags, args []string) error {
+	all := f.others(in)
 	rows := func(emit func(*list.Row) error) (shown int64, err error) {
 		_, err = c.StreamList(cmd.Context(), all, func(r *list.Row) error {
 			if f.limit > 0 && shown == int64(f.limit) {
@@ -133,7 +135,7 @@ func (a *app) streamList(cmd *cobra.Command, c *analyze.Capture, f *listFlags, a
 			a.note("the first %s; there are more", render.Plural(shown, "request"))
 			err = nil
 		case err == nil && shown == 0:
-			err = noRequest(c)
+			err = noneOf(cmd.Context(), c, &in.where)
 		}
 		if err == nil {
 			a.alone(c.Counting(all))
@@ -179,12 +181,16 @@ func (a *app) listSaved(paths []string, in *captureFlags, f *listFlags) (*list.D
 	found, others := list.Top{Order: f.order(), Limit: f.limit}, int64(0)
 	table, which := r.Table(), r.Aggregate.Counting()
 	which.Asked = which.Asked || f.others(in)
+	var alike []analyze.Found // they begin as the id that --where asks for
 	for d := range table.All {
 		if d.Start < since || d.Start >= until {
 			continue
 		}
 		if in.where.expr != nil {
 			if fits, err := in.where.expr.MatchDigest(r.Dict, d); err != nil || !fits {
+				if id := in.where.id(); id != "" && (strings.HasPrefix(d.ID, id) || strings.HasPrefix(d.External, id)) {
+					alike = append(alike, analyze.Found{ID: d.ID, External: d.External, Match: analyze.MatchPrefix})
+				}
 				continue
 			}
 		}
@@ -196,7 +202,7 @@ func (a *app) listSaved(paths []string, in *captureFlags, f *listFlags) (*list.D
 		found.Add(&q)
 	}
 	if found.Total == 0 {
-		return nil, errors.New("no request found in " + render.Plural(int64(len(paths)), "saved report") + uncounted(others))
+		return nil, errors.New("no request found in " + render.Plural(int64(len(paths)), "saved report") + uncounted(others) + meant(&in.where, alike))
 	}
 	a.alone(which)
 	doc := found.Document(r.Dict)

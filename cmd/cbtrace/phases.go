@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/cbtrace/cbtrace/internal/analyze"
 	"github.com/cbtrace/cbtrace/internal/analyze/report"
+	"github.com/cbtrace/cbtrace/internal/analyze/where"
 	"github.com/cbtrace/cbtrace/internal/ingest"
 	"github.com/cbtrace/cbtrace/internal/ingest/profile"
 	"github.com/cbtrace/cbtrace/internal/model"
@@ -307,4 +309,44 @@ func (a *app) alone(which report.Counting) {
 	if which.Alone() {
 		a.note("no stage of the vocabulary in this capture: every trace counts as a request")
 	}
+}
+
+// noneOf is noRequest for a command that may have been given the beginning of an id, or another id of a request, in --where, which compares the whole one.
+func noneOf(ctx context.Context, c *analyze.Capture, f *filter) error {
+	err := noRequest(c)
+	if f.id() == "" {
+		return err
+	}
+	left, failed := c.LeftOut(ctx, f.id())
+	if failed != nil {
+		return failed
+	}
+	if hint := meant(f, left); hint != "" {
+		return missingf("%w%s", err, hint)
+	}
+	return err
+}
+
+// meant says what to write for requests that are there and of which --where may have a part of an id, or another id; "" where there are none.
+func meant(f *filter, left []analyze.Found) string {
+	id := f.id()
+	all := func(is func(x *analyze.Found) bool) bool {
+		return !slices.ContainsFunc(left, func(x analyze.Found) bool { return !is(&x) })
+	}
+	want := ""
+	switch beginning := "`" + regexp.QuoteMeta(id) + ".*`"; {
+	case len(left) == 0 || left[0].ID == id || f.expr.IDField() == where.FieldExternalID && left[0].External == id: // something else leaves it out
+		return ""
+	case len(left) == 1 && f.expr.IDField() == where.FieldExternalID && strings.HasPrefix(left[0].External, id):
+		want = fmt.Sprintf("%s = %q", where.FieldExternalID, left[0].External)
+	case len(left) == 1:
+		want = fmt.Sprintf("%s = %q", where.FieldID, left[0].ID)
+	case all(func(x *analyze.Found) bool { return strings.HasPrefix(x.ID, id) }):
+		want = where.FieldID + " =~ " + beginning
+	case all(func(x *analyze.Found) bool { return strings.HasPrefix(x.External, id) }):
+		want = where.FieldExternalID + " =~ " + beginning
+	default:
+		return ""
+	}
+	return fmt.Sprintf("\n= wants a whole id; what begins so: %s, of %s", want, render.Plural(int64(len(left)), "request"))
 }

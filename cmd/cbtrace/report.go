@@ -152,7 +152,7 @@ func (a *app) makeReport(cmd *cobra.Command, in *captureFlags, args []string, op
 		a.note("wrote exact values of percentiles (%s) to disk: --memory is less than they take", render.Bytes(n))
 	}
 	if sum.Requests() == 0 && why == nil {
-		why = noRequest(c)
+		why = noneOf(cmd.Context(), c, &in.where)
 	}
 	return &saved.Report{Dict: c.Dict, Aggregate: sum, Facts: c.Facts()}, why
 }

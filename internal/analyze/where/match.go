@@ -1,7 +1,6 @@
 package where
 
 import (
-	"cmp"
 	"math"
 
 	"github.com/cbtrace/cbtrace/internal/analyze/report"
@@ -26,18 +25,36 @@ func (e *Expr) Match(r *model.Request, row *model.Row) bool {
 }
 
 // ID is the id, internal or external, that every request that is selected has; "" where the expression asks for none or for any of several.
-func (e *Expr) ID() string { return e.root.id() }
+func (e *Expr) ID() string {
+	_, id := e.root.id()
+	return id
+}
 
-func (n *node) id() string {
+// IDField is the field that the expression wants to be equal to ID.
+func (e *Expr) IDField() string {
+	field, _ := e.root.id()
+	return field
+}
+
+// The fields that hold ids.
+const (
+	FieldID         = "request.id"
+	FieldExternalID = "request.external_id"
+)
+
+func (n *node) id() (field, id string) {
 	switch {
 	case n == nil:
-		return ""
+		return "", ""
 	case n.op == opAnd:
-		return cmp.Or(n.left.id(), n.right.id())
-	case n.op == opEqual && (n.a.field.name == "request.id" || n.a.field.name == "request.external_id"):
-		return n.b.value.text
+		if field, id = n.left.id(); id == "" {
+			field, id = n.right.id()
+		}
+		return field, id
+	case n.op == opEqual && (n.a.field.name == FieldID || n.a.field.name == FieldExternalID):
+		return n.a.field.name, n.b.value.text
 	}
-	return ""
+	return "", ""
 }
 
 // Saved is nil when a saved report keeps what the expression asks for; otherwise an *Error that names what it does not keep (R9.5).

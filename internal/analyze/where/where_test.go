@@ -311,6 +311,11 @@ func TestID(t *testing.T) {
 			t.Errorf("%s: %q, want %q", src, got, want)
 		}
 	}
+	for src, want := range map[string]string{`{ request.id = "a" }`: FieldID, `{ name = "b" && request.external_id = "a" }`: FieldExternalID, `{ name = "b" }`: ""} {
+		if got := parsed(t, src).IDField(); got != want {
+			t.Errorf("%s: field %q, want %q", src, got, want)
+		}
+	}
 }
 
 // Every attribute of the vocabulary is a field, and those of several names are one.
