@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,8 +13,12 @@ import (
 
 // What is wrong with flags whatever the command.
 
-// badFlag says what a flag takes instead of the value it was given; the words of strconv are no help.
-func badFlag(_ *cobra.Command, err error) error {
+// badFlag says what a flag takes instead of the value it was given; the words of strconv are no help. Of one that does not exist it says which is like it, or
+// which command has it.
+func badFlag(cmd *cobra.Command, err error) error {
+	if missing, ok := errors.AsType[*pflag.NotExistError](err); ok && len(missing.GetSpecifiedName()) > 1 {
+		return fmt.Errorf("%w%s", err, likeFlag(cmd, missing.GetSpecifiedName()))
+	}
 	bad, ok := errors.AsType[*pflag.InvalidValueError](err)
 	if !ok {
 		return err
@@ -28,6 +33,36 @@ func badFlag(_ *cobra.Command, err error) error {
 		return err
 	}
 	return fmt.Errorf("--%s: want %s, have %q", bad.GetFlag().Name, want, bad.GetValue())
+}
+
+// likeFlag says which flag may have been meant: another command's of that very name, the one of this command that is most like it, or another command's.
+func likeFlag(cmd *cobra.Command, name string) string {
+	elsewhere := func(of func(names []string) string) string {
+		for _, other := range cmd.Root().Commands() {
+			if found := of(flagNames(other)); found != "" && other.IsAvailableCommand() {
+				return "; " + other.Name() + " has --" + found
+			}
+		}
+		return ""
+	}
+	own := ""
+	if near := nearest(name, flagNames(cmd)); near != "" {
+		own = "; did you mean --" + near + "?"
+	}
+	return cmp.Or(elsewhere(func(names []string) string {
+		if slices.Contains(names, name) {
+			return name
+		}
+		return ""
+	}), own, elsewhere(func(names []string) string { return nearest(name, names) }))
+}
+
+// flagNames are the long names of the flags of a command.
+func flagNames(cmd *cobra.Command) (names []string) {
+	for _, g := range flagGroups(cmd) {
+		g.flags.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	}
+	return names
 }
 
 // checkFlags finds what single flags cannot see: values that are there and empty, which a script gives whose variable is not set, and flags that

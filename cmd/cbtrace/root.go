@@ -11,6 +11,7 @@ import (
 
 // newRoot is the command tree. A command is here once it works.
 func newRoot(a *app) *cobra.Command {
+	version := false
 	root := &cobra.Command{
 		Use:   "cbtrace",
 		Short: "where the time of an LLM request went, and whether the KV cache earned it",
@@ -20,8 +21,13 @@ func newRoot(a *app) *cobra.Command {
   cbtrace inspect chatcmpl-7f3a traces/      one request: where its time went
   cbtrace report --format json - < day.jsonl the same for machines, from standard input
   cbtrace explain late_poll                  what a finding means and what to do`,
-		Args:              noArgs,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if version {
+				return a.version()
+			}
+			return cmd.Help()
+		},
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
@@ -33,12 +39,13 @@ func newRoot(a *app) *cobra.Command {
 		},
 	}
 	a.terminal.register(root, &a.quiet)
+	root.Flags().BoolVar(&version, "version", false, "the version of this program, as cbtrace version")
 	root.SetFlagErrorFunc(badFlag)
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { help(cmd, max(80, min(100, cmp.Or(a.style("").Width, 100)))) })
 	root.SetHelpCommand(&cobra.Command{Use: "help [command]", Hidden: true, Args: cobra.ArbitraryArgs, RunE: func(cmd *cobra.Command, args []string) error {
 		target, rest, err := cmd.Root().Find(args)
 		if err != nil || len(rest) > 0 {
-			return usagef("no command %q", strings.Join(rest, " "))
+			return &usageError{noCommand(target, strings.Join(rest, " "))}
 		}
 		return target.Help()
 	}})
@@ -71,17 +78,31 @@ var commands = []func(*app) *cobra.Command{
 	newMan,
 }
 
-// noArgs refuses arguments; of the root they are commands that do not exist.
+// noArgs refuses arguments; of a command that has others below it they are such that do not exist.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	if cmd.HasParent() {
+	if !cmd.HasAvailableSubCommands() {
 		return fmt.Errorf("%s takes no argument, have %q", cmd.Name(), args[0])
 	}
-	text := fmt.Sprintf("no command %q", args[0])
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		text += fmt.Sprintf("; did you mean %s?", near[0])
+	return noCommand(cmd, args[0])
+}
+
+// noCommand is the error of a command that does not exist, with the one that is most like it.
+func noCommand(parent *cobra.Command, name string) error {
+	var names []string
+	for _, c := range parent.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	text := fmt.Sprintf("no command %q", name)
+	if parent.HasParent() {
+		text += " of " + parent.Name()
+	}
+	if near := nearest(name, names); near != "" {
+		text += "; did you mean " + near + "?"
 	}
 	return errors.New(text)
 }

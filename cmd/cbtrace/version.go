@@ -16,12 +16,17 @@ func newVersion(a *app) *cobra.Command {
 		Example: "  cbtrace version",
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			return a.print("", func(w io.Writer) error {
-				_, err := fmt.Fprintln(w, versionLine(debug.ReadBuildInfo()))
-				return err
-			})
+			return a.version()
 		},
 	}
+}
+
+// version prints it.
+func (a *app) version() error {
+	return a.print("", func(w io.Writer) error {
+		_, err := fmt.Fprintln(w, versionLine(debug.ReadBuildInfo()))
+		return err
+	})
 }
 
 // versionLine is the version of the module, the commit it was built from and the Go it was built with, as far as the build knows.
