@@ -36,6 +36,9 @@ func newCut(a *app) *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if !cmd.Flags().Changed("shards") {
+				return usagef("cut needs --shards N: into how many folders")
+			}
 			if shards < 1 || shards > cut.Most {
 				return usagef("--shards: want 1 to %d, have %d", cut.Most, shards)
 			}

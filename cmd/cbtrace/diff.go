@@ -105,7 +105,7 @@ func (a *app) request(ctx context.Context, in *captureFlags, input, id string) (
 	defer c.Close()
 	ids, _, err := a.chosen(ctx, c, &finder{}, id)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", input, err)
 	}
 	docs, err := c.Inspect(ctx, ids, false)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 
 	"github.com/cbtrace/cbtrace/internal/analyze"
 	"github.com/cbtrace/cbtrace/internal/analyze/finding"
+	"github.com/cbtrace/cbtrace/internal/ingest"
 	"github.com/cbtrace/cbtrace/internal/model"
 	"github.com/cbtrace/cbtrace/internal/render"
 )
@@ -89,8 +91,49 @@ func isNumber(arg string) bool {
 	if _, err := strconv.ParseUint(arg, 10, 31); err != nil {
 		return false
 	}
-	_, err := os.Stat(arg)
-	return err != nil
+	return !exists(arg)
+}
+
+// idFirst finds arguments of inspect that are in another order than an id and its inputs; nothing is read for that. An id may be called like a file: with
+// its inputs named it is an id, and a plain name without an extension is one anyway.
+func idFirst(id string, inputs []string) error {
+	missing := ""
+	for _, in := range inputs {
+		if missing == "" && in != ingest.Stdin && !exists(in) {
+			missing = in
+		}
+	}
+	isInput := exists(id) && (isFolder(id) || strings.ContainsRune(id, filepath.Separator) || filepath.Ext(id) != "")
+	switch {
+	case isInput && len(inputs) == 0:
+		return fmt.Errorf("%s is an input: want the id of a request before it, or --slowest, --finding or --at; where a request is called so, name its inputs too", id)
+	case isInput && missing != "":
+		return fmt.Errorf("the id comes first: want %s before %s", missing, id)
+	case missing != "" && !exists(id) && likeID(missing):
+		return fmt.Errorf("%s is no file: want one id at a time, and its inputs behind it", missing)
+	}
+	return nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// likeID reports whether what is no file is built as ids are, rather than a file's name that was mistyped: a trace id, or words and numbers that are joined.
+func likeID(s string) bool {
+	switch {
+	case len(s) < model.MinPrefix || strings.ContainsRune(s, filepath.Separator) || filepath.Ext(s) != "":
+		return false
+	case strings.Trim(strings.ToLower(s), "0123456789abcdef") == "":
+		return len(s) == 16 || len(s) == 32
+	}
+	return strings.ContainsAny(s, "-_") && strings.ContainsAny(s, "0123456789")
 }
 
 // chosen are the ids of the requests to show: those that have the id, or those that are found without one. caution is what the page of one must

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -133,15 +132,13 @@ func (a *app) baselines(names []string) (out []*budget.Subject, err error) {
 	var paths []string
 	for _, name := range names {
 		some := []string{name}
-		if info, err := os.Stat(name); err != nil && strings.ContainsAny(name, "*?[") {
+		if !exists(name) && strings.ContainsAny(name, "*?[") {
 			if some, err = filepath.Glob(name); err != nil {
 				return nil, usagef("--baseline %s: %w", name, err)
 			}
 			if len(some) == 0 {
 				return nil, fmt.Errorf("--baseline %s: no file is called so", name)
 			}
-		} else if err == nil && info.IsDir() {
-			return nil, fmt.Errorf("--baseline %s is a folder: want saved reports, as '%s'", name, filepath.Join(name, "*.cbr"))
 		}
 		paths = append(paths, some...)
 	}

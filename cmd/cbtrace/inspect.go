@@ -60,6 +60,9 @@ func newInspect(a *app) *cobra.Command {
 			if !f.used() && (len(args) == 0 || args[0] == "") {
 				return errors.New("want the id of a request, or --slowest, --finding or --at")
 			}
+			if !f.used() {
+				return idFirst(args[0], args[1:])
+			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {

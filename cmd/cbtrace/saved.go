@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -54,6 +55,9 @@ func (a *app) isSaved(arg string) bool {
 func (a *app) readSaved(path string, dict *model.Dict) (*saved.Report, error) {
 	var r io.Reader = a.stdin
 	if path != ingest.Stdin {
+		if isFolder(path) {
+			return nil, fmt.Errorf("%s is a folder: want saved reports, as '%s'", path, filepath.Join(path, "*.cbr"))
+		}
 		f, err := a.openNamed(path)
 		if err != nil {
 			return nil, err

@@ -402,3 +402,17 @@ func TestNames(t *testing.T) {
 		t.Errorf("got %q", st.Names)
 	}
 }
+
+// A saved report that is compressed is told from one in the place of a capture: what reads those does not decompress them.
+func TestSavedReportsAreNoCaptures(t *testing.T) {
+	report := savedReport + "\x01 and more"
+	for text, want := range map[string]string{
+		report:      "a saved report, which has no spans: report, list, merge, diff and gate read it where it is named itself",
+		gz(report):  "a saved report, compressed: report, list, merge, diff and gate read it once it is decompressed",
+		zst(report): "a saved report, compressed: report, list, merge, diff and gate read it once it is decompressed",
+	} {
+		if _, stats := readText(t, text, Options{}); stats.Unusable != want {
+			t.Errorf("%q, want %q", stats.Unusable, want)
+		}
+	}
+}

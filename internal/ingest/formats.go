@@ -68,6 +68,8 @@ func unknown(src *source) error {
 		return errors.New("nothing but NUL bytes")
 	case len(src.head) == 0:
 		return errors.New("empty")
+	case bytes.HasPrefix(src.head, []byte(savedReport)) && src.suffix != "":
+		return errors.New("a saved report, compressed: report, list, merge, diff and gate read it once it is decompressed")
 	case bytes.HasPrefix(src.head, []byte(savedReport)):
 		return errors.New("a saved report, which has no spans: report, list, merge, diff and gate read it where it is named itself")
 	case len(trimmed) == 0:
