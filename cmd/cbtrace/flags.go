@@ -35,7 +35,7 @@ func (f *captureFlags) register(cmd *cobra.Command) {
 	f.key = choice{"auto", []string{"auto", "id", "trace"}}
 	f.deadline = duration(finding.DefaultDeadline)
 	group(cmd, "Which requests", func(s *pflag.FlagSet) {
-		s.Var(&f.since, "since", "requests that start at or after this instant, as 2025-11-29T16:00:00Z, or -2h before the end of the capture")
+		s.Var(&f.since, "since", "requests that start at or after this instant, as 2025-11-29T16:00:00Z or 2025-11-29, or -2h before the end of the capture")
 		s.Var(&f.until, "until", "requests that start before this instant")
 		s.Var(&f.where, "where", "requests with a span that satisfies this, as '{ span.hit_rate >= 0.5 && request.ttft > 1s }'")
 		s.Var(&f.key, "key", "what makes a request: its ids, or its trace; auto takes the trace where there is no id")

@@ -32,6 +32,11 @@ func newRoot(a *app) *cobra.Command {
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			for _, name := range []string{"since", "until", "at"} {
+				if t, ok := instantOf(cmd, name); ok {
+					t.in(a.zone())
+				}
+			}
 			err := checkFlags(cmd)
 			a.begun = err == nil
 			a.replaced = toReplace(cmd)

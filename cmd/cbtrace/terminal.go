@@ -29,7 +29,7 @@ func (f *terminalFlags) register(root *cobra.Command, quiet *bool) {
 	set := pflag.NewFlagSet("", pflag.ContinueOnError)
 	set.Var(&f.width, "width", fmt.Sprintf("columns of a line, 0 for no limit; auto is the terminal's, and %d for a file or pipe", pipeWidth))
 	set.Var(&f.color, "color", "colours; auto is on a terminal, unless NO_COLOR is set or TERM is dumb")
-	set.BoolVar(&f.local, "local", false, "times in the local time zone rather than in UTC")
+	set.BoolVar(&f.local, "local", false, "times in the local time zone rather than in UTC, also those of flags that name none")
 	set.Var(&f.progress, "progress", "how far reading has come, on stderr; auto is on a terminal")
 	set.BoolVarP(quiet, "quiet", "q", false, "no notes on stderr, only errors")
 	set.VisitAll(func(flag *pflag.Flag) {

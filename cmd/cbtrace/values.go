@@ -65,10 +65,12 @@ func (s *size) Set(text string) error {
 	return nil
 }
 
-// An instant is a flag that names a moment: RFC 3339, or a time before the last moment of the capture, such as -2h (R3.2).
+// An instant is a flag that names a moment: RFC 3339, of which the zone, seconds and time may be left out, or a time before the last moment of the capture,
+// such as -2h (R3.2).
 type instant struct {
 	text   string
 	at     time.Time     // when before is 0
+	zoned  bool          // text says in which zone at is; else it is one of UTC, until in says otherwise
 	before time.Duration // how long before the last instant
 }
 
@@ -83,15 +85,38 @@ func (t *instant) Set(s string) error {
 		*t = instant{text: s, before: d}
 		return nil
 	}
-	at, err := time.Parse(time.RFC3339Nano, s)
+	at, zoned, err := parseInstant(s, time.UTC)
 	if err == nil && (at.Year() < 1678 || at.Year() > 2261) { // what fits into 64 bits of ns
 		return fmt.Errorf("the year %d is out of range: want one from 1678 to 2261", at.Year())
 	}
 	if err != nil {
 		return fmt.Errorf("want RFC 3339, as 2025-11-29T16:00:00Z, or a time before the end of the capture, as -2h")
 	}
-	*t = instant{text: s, at: at}
+	*t = instant{text: s, at: at, zoned: zoned}
 	return nil
+}
+
+// in takes an instant without a zone for one of this place.
+func (t *instant) in(where *time.Location) {
+	if t.text != "" && t.before == 0 && !t.zoned {
+		t.at, _, _ = parseInstant(t.text, where) // as it was before
+	}
+}
+
+// parseInstant reads RFC 3339, also with a blank for the T as pages have it, and without seconds, a time or a zone; where is the place of one without.
+func parseInstant(s string, where *time.Location) (at time.Time, zoned bool, err error) {
+	s = strings.Replace(s, " ", "T", 1)
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04Z07:00"} {
+		if at, err = time.Parse(layout, s); err == nil {
+			return at, true, nil
+		}
+	}
+	for _, layout := range []string{"2006-01-02T15:04:05", "2006-01-02T15:04", time.DateOnly} {
+		if at, err = time.ParseInLocation(layout, s, where); err == nil {
+			return at, false, nil
+		}
+	}
+	return at, false, err
 }
 
 // parseDuration is time.ParseDuration with days.

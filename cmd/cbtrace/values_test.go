@@ -32,8 +32,12 @@ func TestInstant(t *testing.T) {
 	}{
 		{"2025-11-29T12:00:00.000000005Z", noon, 0},
 		{"2025-11-29T14:00:00.000000005+02:00", noon, 0},
+		{"2025-11-29T12:00:00.000000005", noon, 0}, // what is left out: the zone, seconds, the time
+		{"2025-11-29 12:00", noon.Add(-5), 0},
+		{"2025-11-29 14:00+02:00", noon.Add(-5), 0},
+		{"2025-11-29", noon.Add(-12*time.Hour - 5), 0},
 		{"-2h", time.Time{}, 2 * time.Hour}, {"-90m", time.Time{}, 90 * time.Minute}, {"-1.5d", time.Time{}, 36 * time.Hour},
-		{"2h", time.Time{}, 0}, {"--2h", time.Time{}, 0}, {"-0s", time.Time{}, 0}, {"yesterday", time.Time{}, 0}, {"2025-11-29", time.Time{}, 0},
+		{"2h", time.Time{}, 0}, {"--2h", time.Time{}, 0}, {"-0s", time.Time{}, 0}, {"yesterday", time.Time{}, 0}, {"2025-11", time.Time{}, 0}, {"12:00", time.Time{}, 0},
 		{"9999-01-01T00:00:00Z", time.Time{}, 0}, {"-1e9d", time.Time{}, 0},
 	} {
 		var i instant
