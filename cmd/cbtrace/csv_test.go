@@ -68,7 +68,8 @@ func TestEveryTableAsCSV(t *testing.T) {
 			seen[name] = seen[name] || len(rows) > 1
 		}
 	}
-	for _, must := range []string{"report trend", "report times", "report hits", "report slowest", "report clocks", "inspect hits", "inspect lookup", "inspect path", "diff contributions", "diff times", "diff metrics",
+	for _, must := range []string{"report trend", "report times", "report hits", "report slowest", "report clocks", "inspect hits", "inspect lookup", "inspect path",
+		"diff contributions", "diff times", "diff metrics",
 		"diff changed", "diff path", "diff spans", "gate results", "list requests", "lct files"} {
 		if !seen[must] {
 			t.Errorf("no rows of %s were looked at", must)
@@ -131,7 +132,7 @@ func TestTableOfCSV(t *testing.T) {
 		table, other string
 	}{
 		{[]string{"report", otlp}, "stages", "times, path, bounds, lookup,"},
-		{[]string{"merge", saved}, "stages", "shards, times,"},
+		{[]string{"merge", saved}, "stages", "times, path, bounds, lookup,"},
 		{[]string{"inspect", "--slowest", otlp}, "spans", "path, lookup, hits,"},
 		{[]string{"check", otlp}, "inputs", "clocks"},
 		{[]string{"diff", otlp, otlp}, "metrics", "contributions, changed, times, findings"},

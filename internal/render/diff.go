@@ -147,7 +147,8 @@ func causes(d *budget.Diff) string {
 // diffTable is a table of metrics. Its rows have units of their own, so on a page its numbers are text; in CSV they are of one kind, or a column has the unit.
 func diffTable(name string, kind Kind) *Table {
 	return &Table{Name: name, Columns: []Column{{Name: "verdict"}, {Name: "metric", Shrink: true}, {Name: "unit", Hidden: true, Page: kind == Time},
-		{Name: "a", Page: true}, {Name: "b", Page: true}, {Name: "delta", Page: true}, {Name: "ratio", Page: true, Drop: 1}, {Name: "95 % bounds of the delta", Page: true, Drop: 2}, {Name: "p", Page: true, Drop: 3},
+		{Name: "a", Page: true}, {Name: "b", Page: true}, {Name: "delta", Page: true},
+		{Name: "ratio", Page: true, Drop: 1}, {Name: "95 % bounds of the delta", Page: true, Drop: 2}, {Name: "p", Page: true, Drop: 3},
 		{Name: "a", Kind: kind, Hidden: true}, {Name: "b", Kind: kind, Hidden: true}, {Name: "delta", Kind: kind, Hidden: true}, {Name: "ratio", Kind: Ratio, Hidden: true},
 		{Name: "low", Kind: kind, Hidden: true}, {Name: "high", Kind: kind, Hidden: true}, {Name: "p", Kind: Ratio, Hidden: true}}}
 }
@@ -163,6 +164,7 @@ func diffCells(m *budget.DiffMetric) []Cell {
 	if m.P.OK {
 		p = probability(m.P.V)
 	}
-	return []Cell{Word(m.Verdict), Word(m.Metric), Word(m.Unit), Word(quantity(m.A, m.Unit)), Word(quantity(m.B, m.Unit)), Word(signedDelta(m)), Word(ratio), Word(bounds), Word(p),
+	return []Cell{Word(m.Verdict), Word(m.Metric), Word(m.Unit), Word(quantity(m.A, m.Unit)), Word(quantity(m.B, m.Unit)), Word(signedDelta(m)), Word(ratio), Word(bounds),
+		Word(p),
 		KnownFloat(m.A), KnownFloat(m.B), KnownFloat(m.Delta), KnownFloat(m.Ratio), KnownFloat(m.Low), KnownFloat(m.High), KnownFloat(m.P)}
 }

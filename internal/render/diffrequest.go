@@ -26,13 +26,15 @@ func DiffRequests(a, b *inspect.Document) *Page {
 		p.Say(fmt.Sprintf("First token after %s and %s: %s.", Duration(x.V), Duration(y.V), Signed(y.V-x.V)))
 	}
 	p.Title("Path")
-	t := &Table{Name: "path", Columns: []Column{{Name: "stage", Shrink: true}, {Name: "a", Kind: Time}, {Name: "b", Kind: Time}, {Name: "delta", Page: true}, {Name: "delta", Kind: Time, Hidden: true}}}
+	t := &Table{Name: "path", Columns: []Column{{Name: "stage", Shrink: true}, {Name: "a", Kind: Time}, {Name: "b", Kind: Time},
+		{Name: "delta", Page: true}, {Name: "delta", Kind: Time, Hidden: true}}}
 	for _, c := range changes {
 		t.Add(Word(c.Stage), Of(c.A), Of(c.B), Word(Signed(c.Delta())), Of(c.Delta()))
 	}
 	p.Table(t)
 	p.Title("Spans")
-	t = &Table{Name: "spans", Columns: []Column{{Name: "span", Shrink: true}, {Name: "a", Kind: Time}, {Name: "b", Kind: Time}, {Name: "delta", Page: true}, {Name: "delta", Kind: Time, Hidden: true},
+	t = &Table{Name: "spans", Columns: []Column{{Name: "span", Shrink: true}, {Name: "a", Kind: Time}, {Name: "b", Kind: Time},
+		{Name: "delta", Page: true}, {Name: "delta", Kind: Time, Hidden: true},
 		{Name: "on path a", Key: "critical_a", Kind: Time, Drop: 2}, {Name: "on path b", Key: "critical_b", Kind: Time, Drop: 1}, {Name: "only in"}}}
 	for _, at := range inspect.Align(a, b) {
 		row := []Cell{Word(strings.Repeat("  ", min(at.Depth, maxDepth)) + at.Span().Stage), {}, {}, {}, {}, {}, {}, {}}

@@ -83,7 +83,8 @@ func exemplarsAre(r *budget.Result) string {
 
 func gateTable(d *budget.Document) *Table {
 	compared := len(d.Baselines) > 0
-	t := &Table{Name: "results", Columns: []Column{{Name: "verdict"}, {Name: "level", Hidden: true}, {Name: "rule", Shrink: true}, {Name: "value", Page: true}, {Name: "limit", Page: true},
+	t := &Table{Name: "results", Columns: []Column{{Name: "verdict"}, {Name: "level", Hidden: true}, {Name: "rule", Shrink: true},
+		{Name: "value", Page: true}, {Name: "limit", Page: true},
 		{Name: "n", Kind: Tally, Drop: 1}, {Name: "95 % bounds", Page: true, Drop: 3}}}
 	if compared {
 		t.Columns = append(t.Columns, Column{Name: "baseline", Page: true}, Column{Name: "ratio", Page: true, Drop: 2}, Column{Name: "p", Page: true, Drop: 4})
@@ -105,7 +106,8 @@ func gateTable(d *budget.Document) *Table {
 				bounds = "Δ " + bounds
 			}
 		}
-		cells := []Cell{Word(verdictOf(r)).Toned(verdictTone(r)).InCSV(r.Verdict), Word(r.Level), Word(ruleOf(r)), Word(quantity(r.Value, r.Unit)), Word(quantity(r.Bound, r.Unit)), Of(r.N), Word(bounds)}
+		cells := []Cell{Word(verdictOf(r)).Toned(verdictTone(r)).InCSV(r.Verdict), Word(r.Level), Word(ruleOf(r)),
+			Word(quantity(r.Value, r.Unit)), Word(quantity(r.Bound, r.Unit)), Of(r.N), Word(bounds)}
 		if compared {
 			p := ""
 			if r.P.OK {

@@ -180,7 +180,8 @@ const allRequests = "all"
 // hitTable is the sum that makes up what was asked for: the parts that are known of either family, what was found without a part said, and
 // what was not found. Below it what became of the tokens found.
 func hitTable(requested, hit, prefix, segmented, nonPrefix, l1, l2, written, shortfall model.Opt) *Table {
-	t := &Table{Name: "hits", Columns: []Column{{Name: "tokens", Key: "part"}, {Name: "", Key: "tokens", Kind: Tally}, {Name: "", Key: "requested", Kind: Share}, {Name: "requests", Idle: allRequests}, {Name: "of what was requested", Key: "bar", Kind: Bar}}}
+	t := &Table{Name: "hits", Columns: []Column{{Name: "tokens", Key: "part"}, {Name: "", Key: "tokens", Kind: Tally}, {Name: "", Key: "requested", Kind: Share},
+		{Name: "requests", Idle: allRequests}, {Name: "of what was requested", Key: "bar", Kind: Bar}}}
 	of := allRequests
 	add := func(sign, name string, n model.Opt) {
 		if n.OK {
@@ -253,7 +254,8 @@ func inspectHits(p *Page, d *inspect.Document) {
 func inspectLoads(p *Page, d *inspect.Document) {
 	l := &d.Loads
 	p.Title("Loads")
-	t := &Table{Name: "loads", Columns: []Column{{Name: "attempt", Kind: Tally}, {Name: "rank", Key: "worker"}, {Name: "start", Kind: Time}, {Name: "duration", Kind: Time}, {Name: "tokens written", Key: "written_tokens", Kind: Tally}}}
+	t := &Table{Name: "loads", Columns: []Column{{Name: "attempt", Kind: Tally}, {Name: "rank", Key: "worker"},
+		{Name: "start", Kind: Time}, {Name: "duration", Kind: Time}, {Name: "tokens written", Key: "written_tokens", Kind: Tally}}}
 	spans, loose := map[string]*inspect.Span{}, looseClocks(d)
 	for i := range d.Spans {
 		spans[d.Spans[i].ID] = &d.Spans[i]

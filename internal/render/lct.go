@@ -58,7 +58,8 @@ func recordingWarnings(p *Page, d *recording.Document) {
 
 // recordingFiles has a row per recording.
 func recordingFiles(p *Page, files []recording.File) {
-	t := &Table{Columns: []Column{{Name: "file", Shrink: true}, {Name: "level"}, {Name: "schema", Page: true, Drop: 2}, {Name: "trace schema version", Kind: Tally, Hidden: true}, {Name: "duration", Kind: Time}, {Name: "records", Kind: Tally},
+	t := &Table{Columns: []Column{{Name: "file", Shrink: true}, {Name: "level"}, {Name: "schema", Page: true, Drop: 2},
+		{Name: "trace schema version", Kind: Tally, Hidden: true}, {Name: "duration", Kind: Time}, {Name: "records", Kind: Tally},
 		{Name: "skipped", Kind: Tally, Drop: 1}, {Name: "", Key: "truncated", Drop: 3}, {Name: "keys", Page: true},
 		{Name: "unique keys", Kind: Tally, Hidden: true}, {Name: "unique keys error", Kind: Share, Hidden: true}, {Name: "sm_config_digest", Drop: 4, Shrink: true}}}
 	for i := range files {
@@ -67,7 +68,8 @@ func recordingFiles(p *Page, files []recording.File) {
 		if f.Truncated {
 			end = "truncated"
 		}
-		t.Add(Word(f.File), Word(f.Level), Word(schemaVersion(f)), Known(f.SchemaVersion), Known(model.Opt{V: int64(math.Round(f.DurationS.V * 1e9)), OK: f.DurationS.OK}), Of(f.Records), Of(f.Skipped),
+		t.Add(Word(f.File), Word(f.Level), Word(schemaVersion(f)), Known(f.SchemaVersion),
+			Known(model.Opt{V: int64(math.Round(f.DurationS.V * 1e9)), OK: f.DurationS.OK}), Of(f.Records), Of(f.Skipped),
 			Word(end).InCSV(strconv.FormatBool(f.Truncated)),
 			Word(uniqueKeys(f)), Known(f.UniqueKeys), KnownFloat(f.UniqueKeysError), Word(orNone(f.ConfigDigest)).InCSV(f.ConfigDigest))
 	}

@@ -62,7 +62,8 @@ func (v *View) List(d *list.Document) *Page {
 			short, full = Word(strings.TrimPrefix(text, day+"T")), Word(text)
 		}
 		t.Add(Word(r.ID), Word(r.ExternalID), short, full, Known(r.StartUnixNS), Known(r.TTFTNS), Known(r.DurationNS), KnownFloat(r.HitRate), Word(r.HitClass),
-			Word(topWord(r.TopStage, r.TopBound)), Word(r.TopStage), Word(r.TopBound), Word(r.Verdict), Word(worst(r.Findings)), Word(strings.Join(r.Findings, " ")), Word(r.Model), Word(r.Instance))
+			Word(topWord(r.TopStage, r.TopBound)), Word(r.TopStage), Word(r.TopBound), Word(r.Verdict),
+			Word(worst(r.Findings)), Word(strings.Join(r.Findings, " ")), Word(r.Model), Word(r.Instance))
 	}
 	p.Table(t)
 	switch {

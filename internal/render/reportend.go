@@ -63,7 +63,8 @@ func (v *View) reportTrend(p *Page, d *report.Document) {
 	if first {
 		leading, beside = Column{Name: "ttft p95", Kind: Time}, Column{Name: "latency p95", Kind: Time, Hidden: true}
 	}
-	t := &Table{Name: "trend", Columns: []Column{{Name: "from", Page: true}, {Name: "start", Hidden: true}, {Name: "start", Key: "start_unix_ns", Kind: Tally, Hidden: true}, {Name: "duration", Kind: Time, Hidden: true},
+	t := &Table{Name: "trend", Columns: []Column{{Name: "from", Page: true}, {Name: "start", Hidden: true},
+		{Name: "start", Key: "start_unix_ns", Kind: Tally, Hidden: true}, {Name: "duration", Kind: Time, Hidden: true},
 		{Name: "requests", Kind: Tally}, leading, {Name: "", Kind: Bar}, {Name: "ttft p50", Kind: Time, Hidden: true}, {Name: "latency p50", Kind: Time, Hidden: true}, beside,
 		{Name: "hits", Key: "hit_rate", Kind: Share}, {Name: "failed", Kind: Tally, Drop: 1}, {Name: "at once", Key: "concurrency_mean", Kind: Ratio, Drop: 3}}}
 	few := false
@@ -90,7 +91,8 @@ func (v *View) reportTrend(p *Page, d *report.Document) {
 		if !first {
 			other, lead = lead, other
 		}
-		t.Add(Word(minute(b.StartUnixNS, v.Where)), Word(Instant(b.StartUnixNS, v.Where)), Of(b.StartUnixNS), Of(b.DurationNS), Of(b.Requests), lead, Drawn(amount(shareOf(leads(b).V, most).v)), percentile(b.TTFTN, 500, b.TTFTP50NS), percentile(b.LatencyN, 500, b.P50NS), other,
+		t.Add(Word(minute(b.StartUnixNS, v.Where)), Word(Instant(b.StartUnixNS, v.Where)), Of(b.StartUnixNS), Of(b.DurationNS), Of(b.Requests),
+			lead, Drawn(amount(shareOf(leads(b).V, most).v)), percentile(b.TTFTN, 500, b.TTFTP50NS), percentile(b.LatencyN, 500, b.P50NS), other,
 			KnownFloat(b.HitRate), Of(b.Failed), KnownFloat(b.Load.Concurrency.Mean))
 	}
 	if len(d.Buckets) > 1 && (v.Trend || len(d.Buckets) <= bucketsShown) {
@@ -139,7 +141,8 @@ func reportFindings(p *Page, d *report.Document) {
 		}
 		all.Add(Word(f.Severity), Word(f.Code), Word(f.Scope), Of(f.Count), Word(example))
 		if i == 0 || d.Findings[i-1].Severity != f.Severity {
-			t = &Table{Name: "findings_" + f.Severity, Columns: []Column{{Name: f.Severity, Key: "code"}, {Name: "n", Key: "count", Kind: Tally}, {Name: "for example", Key: "exemplar", Drop: 1}, {Name: "which is", Key: "meaning", Drop: 2}}}
+			t = &Table{Name: "findings_" + f.Severity, Columns: []Column{{Name: f.Severity, Key: "code"}, {Name: "n", Key: "count", Kind: Tally},
+				{Name: "for example", Key: "exemplar", Drop: 1}, {Name: "which is", Key: "meaning", Drop: 2}}}
 			p.Table(t)
 		}
 		t.Add(Word(f.Code).Toned(severityTone(f.Severity)), Of(f.Count), Word(example), Word(meaning))
@@ -222,7 +225,8 @@ func reportQuality(p *Page, d *report.Document) {
 		{q.Unattributed, "spans of no request"}, {q.Orphaned, "spans whose parent is missing"}, {q.Adopted, "spans whose parent was inferred"}, {q.Clipped, "spans cut to their parent"},
 		{q.Outside, "spans outside their parent"}, {q.Cycles, "rings of parents cut"}, {q.Negative, "spans that end before they start"}, {q.Untimed, "spans without a time"},
 		{q.Open, "spans without an end"}, {q.UnknownStages, "spans with unknown names"}, {q.Coalesced, "profile lines made one span with others"}, {q.Dual, "spans seen as a profile line too"}})
-	t := &Table{Name: "inputs", Columns: []Column{{Name: "file"}, {Name: "format"}, {Name: "size", Key: "bytes", Kind: Amount}, {Name: "spans", Kind: Tally}, {Name: "records", Kind: Tally}, {Name: "skipped", Kind: Tally}, {Name: "errors", Key: "error_count", Kind: Tally}}}
+	t := &Table{Name: "inputs", Columns: []Column{{Name: "file"}, {Name: "format"}, {Name: "size", Key: "bytes", Kind: Amount},
+		{Name: "spans", Kind: Tally}, {Name: "records", Kind: Tally}, {Name: "skipped", Kind: Tally}, {Name: "errors", Key: "error_count", Kind: Tally}}}
 	bad, errors := int64(0), int64(0)
 	for i := range d.Inputs {
 		in := &d.Inputs[i]

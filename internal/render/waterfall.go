@@ -43,7 +43,8 @@ func (v *View) spanTable(d *inspect.Document) *Table {
 	if f.zoomed {
 		axis = "to first token, " + Duration(f.scale)
 	}
-	t := &Table{Name: "spans", Columns: []Column{{Name: "span", Shrink: true, Most: spanMost}, {Name: axis, Kind: Bar}, {Name: "start", Kind: Time}, {Name: "duration", Kind: Time}, {Name: "on path", Key: "critical", Kind: Time, Drop: 2},
+	t := &Table{Name: "spans", Columns: []Column{{Name: "span", Shrink: true, Most: spanMost}, {Name: axis, Kind: Bar}, {Name: "start", Kind: Time},
+		{Name: "duration", Kind: Time}, {Name: "on path", Key: "critical", Kind: Time, Drop: 2},
 		{Name: "self", Kind: Time, Drop: 5}, {Name: "note", Most: 24, Drop: 4}, {Name: "process", Most: 36, Least: 12, Drop: 6}, {Name: "from", Most: 48, Least: 20, Tail: true, Drop: 3}, {Name: "id", Hidden: true}, {Name: "parent", Hidden: true}}}
 	rows := f.rows(v.Unfold)
 	for _, g := range rows {
