@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/bits"
 	"strconv"
-	"strings"
 )
 
 // An AttrKey names an attribute: a row of the table Attrs below NumAttrs, otherwise NumAttrs + the StrID of a key outside the table.
@@ -308,28 +307,6 @@ var attrsOfStage = func() (sets [NumStages][2]uint64) {
 
 // OfStage reports whether the table names an attribute for a stage.
 func (k AttrKey) OfStage(s Stage) bool { return k < NumAttrs && attrsOfStage[s][k/64]&(1<<(k%64)) != 0 }
-
-// Secret holds the keys whose values are never printed (R3.6), in any case of letters; a name that ends in "*" matches by prefix.
-var Secret = []string{"token_ids", "gen_ai.prompt*", "gen_ai.completion*", "gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.system_instructions",
-	"cache_salt", "traceparent", "tracestate", "authorization", "kv_ack.detail"}
-
-// IsSecret reports whether the value of a key is to be shown as <redacted n bytes>: the key is secret, is below a secret one, as
-// gen_ai.input.messages.0.content, or ends in one after a dot, as http.request.header.authorization.
-func IsSecret(key string) bool {
-	key = strings.ToLower(key)
-	for _, s := range Secret {
-		if p, ok := strings.CutSuffix(s, "*"); ok {
-			if strings.HasPrefix(key, p) {
-				return true
-			}
-			continue
-		}
-		if rest, ok := strings.CutPrefix(key, s); ok && (rest == "" || rest[0] == '.') || strings.HasSuffix(key, "."+s) {
-			return true
-		}
-	}
-	return false
-}
 
 // A ValueKind says what a Value holds.
 type ValueKind uint8

@@ -80,7 +80,7 @@ type Batch struct {
 	// ShowSensitive keeps the values of secret keys (R3.6). Otherwise they are replaced by <redacted n bytes> as they are added,
 	// so that nothing past the readers ever holds one. No key of the table is secret.
 	ShowSensitive bool
-	secret        map[AttrKey]bool // what IsSecret said of the keys outside the table
+	secrecy       map[AttrKey]Secrecy // what SecrecyOf said of the keys outside the table
 
 	Records []Record
 	Attrs   []BatchAttr
@@ -143,7 +143,7 @@ func (b *Batch) put(k AttrKey, kind ValueKind, bits uint64) {
 func (b *Batch) AddInt(k AttrKey, v int64) {
 	switch {
 	case k == AttrNone:
-	case b.hides(k):
+	case b.hides(k, IntValue):
 		b.addRedacted(k, len(strconv.FormatInt(v, 10)))
 	case k < NumAttrs && Attrs[k].Type == Text:
 		var digits [20]byte // text keys such as worker_id are often written as integers: no allocation for them
@@ -158,7 +158,7 @@ func (b *Batch) AddFloat(k AttrKey, v float64) {
 	if k == AttrNone {
 		return
 	}
-	if b.hides(k) {
+	if b.hides(k, FloatValue) {
 		b.addRedacted(k, len(strconv.FormatFloat(v, 'g', -1, 64)))
 		return
 	}
@@ -170,7 +170,7 @@ func (b *Batch) AddBool(k AttrKey, v bool) {
 	if k == AttrNone {
 		return
 	}
-	if b.hides(k) {
+	if b.hides(k, BoolValue) {
 		b.addRedacted(k, len(strconv.FormatBool(v)))
 		return
 	}
@@ -187,7 +187,7 @@ func (b *Batch) AddText(k AttrKey, v []byte) {
 		return
 	}
 	if k >= NumAttrs {
-		if b.hides(k) && !isRedacted(v) { // where it was before, as in a shard, its size stays
+		if b.hides(k, StrValue) && !isRedacted(v) { // where it was before, as in a shard, its size stays
 			b.addRedacted(k, len(v))
 			return
 		}
@@ -264,20 +264,20 @@ func (b *Batch) addShown(k AttrKey, v []byte) {
 	b.addString(k, v)
 }
 
-// hides reports whether the values of a key are to be replaced (R3.6).
-func (b *Batch) hides(k AttrKey) bool {
+// hides reports whether values of a kind are to be replaced under a key (R3.6).
+func (b *Batch) hides(k AttrKey, kind ValueKind) bool {
 	if k < NumAttrs || b.ShowSensitive {
 		return false
 	}
-	hidden, ok := b.secret[k]
+	secrecy, ok := b.secrecy[k]
 	if !ok {
-		if b.secret == nil {
-			b.secret = map[AttrKey]bool{}
+		if b.secrecy == nil {
+			b.secrecy = map[AttrKey]Secrecy{}
 		}
-		hidden = IsSecret(b.Dict.KeyName(k))
-		b.secret[k] = hidden
+		secrecy = SecrecyOf(b.Dict.KeyName(k))
+		b.secrecy[k] = secrecy
 	}
-	return hidden
+	return secrecy.Hides(kind)
 }
 
 func (b *Batch) addRedacted(k AttrKey, n int) { b.addString(k, []byte(Redacted(n))) }

@@ -3,13 +3,20 @@ package model
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 	"strconv"
 	"unicode/utf8"
 )
 
 // Redacted is what is shown instead of a secret value of n bytes (R3.6).
 func Redacted(n int) string { return "<redacted " + strconv.Itoa(n) + " bytes>" }
+
+// HiddenText is what is shown instead of a secret text: itself where it was replaced before.
+func HiddenText(text string) string {
+	if isRedacted([]byte(text)) {
+		return text
+	}
+	return Redacted(len(text))
+}
 
 // isRedacted reports whether text is what is shown instead of a secret value: a reader may have seen to it, or the shards of a cut.
 func isRedacted(text []byte) bool {
@@ -27,23 +34,21 @@ func isRedacted(text []byte) bool {
 // deepest is how many layers of text within text are looked into. Deeper ones are not shown where they could hold anything.
 const deepest = 4
 
-// RedactText replaces the values of secret keys in text that holds JSON (R3.6). Text without any is returned as it is.
-func RedactText(text []byte) []byte { return redactText(text, nil, 1) }
-
 // AddJSON adds an object or array as compact JSON, with its secret values in it: they are replaced here, or all of it under a secret key (R3.6). It stays
 // text whatever type the table has for the key. n of "<redacted n bytes>" counts the UTF-8 text of a string, without quotes and escapes, and the compact
 // JSON of any other value. The bytes are copied; see AddInt.
 func (b *Batch) AddJSON(k AttrKey, v []byte) {
 	switch {
 	case k == AttrNone:
-	case b.hides(k):
+	case b.hides(k, StrValue):
 		b.addRedacted(k, len(v))
 	default:
 		b.addShown(k, v)
 	}
 }
 
-// redactText is RedactText of text that stands under a key, which counts with those in it: {"prompt": …} of gen_ai is gen_ai.prompt.
+// redactText replaces the values of secret keys in text that holds JSON (R3.6); text without any is returned as it is. The key that the text stands under
+// counts with those in it: {"prompt": …} of gen_ai is gen_ai.prompt. Depth is 1 for the text of an attribute, 2 for text in it.
 func redactText(text, key []byte, depth int) []byte {
 	if bytes.IndexByte(text, '{') < 0 || bytes.IndexByte(text, ':') < 0 {
 		return text
@@ -86,9 +91,13 @@ func redactText(text, key []byte, depth int) []byte {
 			}
 			key = unquote(inner)
 			i = skipBlanks(text, colon+1)
-			if i < len(text) && secretAt(path, key) {
+			if secrecy := SecrecyOf(string(joined(path, key))); i < len(text) && secrecy != Shown {
 				to := valueEnd(text, i)
 				n := to - i
+				if secrecy == SecretText && isNumber(text[i:to]) {
+					i = to
+					continue
+				}
 				if c := text[i]; (c == '"' || c == '\'') && n >= 2 && text[to-1] == c {
 					value := unquote(text[i+1 : to-1])
 					if n = len(value); isRedacted(value) {
@@ -126,31 +135,29 @@ func redactInner(inner []byte, path [][]byte, key []byte, depth int) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// No secret key has more parts than farthest, lists counted, or a longer one than longest.
+// Of the keys around one, the last farthest count that are no longer than longest: no row of the table has more parts, lists counted, or longer ones.
 const farthest, longest = 8, 64
 
-// joined is a key with those of the objects around it before it, as far as they matter, with dots between them.
+// joined is a key with those of the objects around it before it, as far as they matter, with dots between them: {"gen_ai": {"prompt": …}}.
 func joined(path [][]byte, key []byte) []byte {
-	parts := append(slices.Clone(path[max(0, len(path)-farthest):]), key)
-	parts = slices.DeleteFunc(parts, func(k []byte) bool { return len(k) == 0 || len(k) > longest })
-	return bytes.Join(parts, []byte{'.'})
+	out := make([]byte, 0, 96)
+	for _, outer := range path[max(0, len(path)-farthest):] {
+		if len(outer) > 0 && len(outer) <= longest { // of a list it is empty
+			out = append(append(out, outer...), '.')
+		}
+	}
+	return append(out, key...)
 }
 
-// secretAt reports whether a key is secret, by itself or below the keys of the objects around it: {"gen_ai": {"prompt": …}}.
-func secretAt(path [][]byte, key []byte) bool {
-	if IsSecret(string(key)) {
+// isNumber reports whether a value is a number, a truth or nothing, as JSON or Python has them.
+func isNumber(value []byte) bool {
+	switch text := string(bytes.TrimSpace(value)); text {
+	case "true", "false", "null", "True", "False", "None":
 		return true
+	default:
+		_, err := strconv.ParseFloat(text, 64)
+		return err == nil
 	}
-	whole := key
-	for up := len(path) - 1; up >= max(0, len(path)-farthest) && len(path[up]) <= longest; up-- {
-		if len(path[up]) == 0 {
-			continue // of a list
-		}
-		if whole = slices.Concat(path[up], []byte{'.'}, whole); IsSecret(string(whole)) {
-			return true
-		}
-	}
-	return false
 }
 
 // opens reports whether a quote begins quoted text: it follows what a key or a value may follow, or the letter that Python has before some texts (b'…').

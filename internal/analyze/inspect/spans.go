@@ -66,8 +66,8 @@ func (b *builder) attributes(s *model.Span) map[string]any {
 	out := make(map[string]any, len(s.Attrs))
 	for _, a := range s.Attrs {
 		name := b.dict.KeyName(a.Key)
-		if !b.ShowSensitive && model.IsSecret(name) {
-			out[name] = redacted(a.Value)
+		if !b.ShowSensitive && model.SecrecyOf(name).Hides(a.Value.Kind) {
+			out[name] = strings.Clone(model.HiddenText(a.Value.Text()))
 			continue
 		}
 		if v := plain(a.Value); v != nil {
@@ -75,17 +75,6 @@ func (b *builder) attributes(s *model.Span) map[string]any {
 		}
 	}
 	return out
-}
-
-// redacted is what is shown instead of a secret value. Readers have mostly done so already.
-func redacted(v model.Value) string {
-	text := v.Text()
-	if n, ok := strings.CutPrefix(text, "<redacted "); ok {
-		if n, ok = strings.CutSuffix(n, " bytes>"); ok && n != "" && strings.Trim(n, "0123456789") == "" {
-			return strings.Clone(text)
-		}
-	}
-	return model.Redacted(len(text))
 }
 
 // sources are where a span was read, in the order of files and places.

@@ -195,20 +195,39 @@ func meta(b []byte) map[string]any {
 		}
 		i = skip(b, at)
 		name := plain(key)
-		switch value := b[at:i]; {
-		case model.IsSecret(name):
-			m[name] = model.Redacted(len(value))
-		case shallow(value):
+		value := b[at:i]
+		var v any
+		flat := shallow(value)
+		if flat {
 			d := msgpack.NewDecoder(bytes.NewReader(value))
 			d.UseLooseInterfaceDecoding(true)
-			v, err := d.DecodeInterfaceLoose()
-			if err != nil {
+			var err error
+			if v, err = d.DecodeInterfaceLoose(); err != nil {
 				v = nil // an extension that others define
 			}
+		}
+		if model.SecrecyOf(name).Hides(kindOf(v)) {
+			m[name] = model.Redacted(len(value))
+		} else if flat {
 			m[name] = jsonValue(v)
 		}
 	}
 	return m
+}
+
+// kindOf is the kind of a decoded value (R3.6).
+func kindOf(v any) model.ValueKind {
+	switch v.(type) {
+	case nil:
+		return model.NoValue
+	case bool:
+		return model.BoolValue
+	case int64, uint64:
+		return model.IntValue
+	case float64:
+		return model.FloatValue
+	}
+	return model.StrValue
 }
 
 // shallow reports whether values are nested less than maxDepth deep: what decodes them calls itself for each level.
@@ -247,7 +266,7 @@ func jsonValue(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for k, x := range v {
-			if model.IsSecret(k) {
+			if model.SecrecyOf(k).Hides(kindOf(x)) {
 				v[k] = "<redacted>"
 				continue
 			}
