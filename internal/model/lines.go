@@ -58,107 +58,129 @@ type openLines struct {
 	next     []Time // starts of the submits that begin the second and later lookups
 }
 
-// coalesce makes one span of the lines of one call, looking at the lines of one process only (R4.9):
-//
-//   - a submit opens a cb.lookup.rpc, unless one is open that was not polled yet; polls are added to it: first submit … last poll
-//   - slk.load, or the first slk.*, opens a pass of cb.start_load_kv, further slk.* of that worker continue it
-//   - sched.gnnmt lines make one cb.schedule per lookup, first to last; the line whose interval contains the next lookup's submit begins the next
+// lineOwners finds the openLines of a line.
+type lineOwners struct {
+	list  []*openLines
+	index map[lineOwner]*openLines // of many
+}
+
+func (l *lineOwners) of(r *Request, s *Span) *openLines {
+	owner := lineOwner{LineProcess: r.LineProcess(s), unplaced: s.Has(FlagUntimed)}
+	if owner.PID == 0 {
+		owner.role = s.Text(AttrRole)
+	}
+	if s.Stage == StageStartLoadKV {
+		owner.worker = s.Worker()
+	}
+	if l.index != nil {
+		if o := l.index[owner]; o != nil {
+			return o
+		}
+	} else {
+		for _, o := range l.list {
+			if o.owner == owner {
+				return o
+			}
+		}
+	}
+	o := &openLines{owner: owner}
+	if l.list = append(l.list, o); len(l.list) == manyOwners {
+		l.index = map[lineOwner]*openLines{}
+		for _, o := range l.list {
+			l.index[o.owner] = o
+		}
+	} else if l.index != nil {
+		l.index[owner] = o
+	}
+	return o
+}
+
+// coalesce makes one span of the lines of one call, looking at the lines of one process only (R4.9): of submits and polls, of the lines of a pass, then of
+// those of the scheduler, which are told apart by the submits.
 //
 // b.order holds the lines in order of raw start; what was added to another is taken from r.Spans. Lines on a clock without an epoch are untimed, but have
 // their instants on that clock, where they coalesce like others.
 func (b *Builder) coalesce(r *Request) {
-	var owners []*openLines
-	var index map[lineOwner]*openLines // of many
-	of := func(s *Span) *openLines {
-		o := lineOwner{LineProcess: r.LineProcess(s), unplaced: s.Has(FlagUntimed)}
-		if o.PID == 0 {
-			o.role = s.Text(AttrRole)
-		}
-		if s.Stage == StageStartLoadKV {
-			o.worker = s.Worker()
-		}
-		if index != nil {
-			if x := index[o]; x != nil {
-				return x
-			}
-		} else {
-			for _, x := range owners {
-				if x.owner == o {
-					return x
-				}
-			}
-		}
-		x := &openLines{owner: o}
-		if owners = append(owners, x); len(owners) == manyOwners {
-			index = map[lineOwner]*openLines{}
-			for _, x := range owners {
-				index[x.owner] = x
-			}
-		} else if index != nil {
-			index[o] = x
-		}
-		return x
-	}
-	merged := false
-	name := func(s *Span) string { return r.Dict.Str(s.Name) }
+	var owners lineOwners
+	absorbed := false
 	for _, s := range b.order {
 		s.Mark = 0
 		if s.RawStart == 0 {
 			continue
 		}
-		switch n := name(s); {
-		case n == lineSubmit:
-			o := of(s)
-			if o.rpc != nil && !o.polled {
-				o.rpc.absorb(s)
-				merged = true
-				continue
-			}
-			if o.rpc != nil {
-				o.next = append(o.next, s.RawStart)
-			}
-			o.rpc, o.polled = s, false
-		case n == linePoll:
-			o := of(s)
-			polled := s.RawStart
-			if o.rpc == nil {
-				o.rpc = s
-			} else {
-				o.rpc.absorb(s)
-				merged = true
-			}
-			o.polled = true
-			o.rpc.Polls = append(o.rpc.Polls, polled)
-		case strings.HasPrefix(n, linePass):
-			o := of(s)
-			if o.pass == nil || n == lineLoad {
-				o.pass = s
-				continue
-			}
-			o.pass.absorb(s)
-			merged = true
+		switch name := r.Dict.Str(s.Name); {
+		case name == lineSubmit:
+			absorbed = owners.of(r, s).submit(s) || absorbed
+		case name == linePoll:
+			absorbed = owners.of(r, s).poll(s) || absorbed
+		case strings.HasPrefix(name, linePass):
+			absorbed = owners.of(r, s).load(s, name == lineLoad) || absorbed
 		}
 	}
 	for _, s := range b.order {
-		if s.RawStart == 0 || s.Mark == 1 || name(s) != lineSchedule {
-			continue
+		if s.RawStart != 0 && r.Dict.Str(s.Name) == lineSchedule {
+			absorbed = owners.of(r, s).step(s) || absorbed
 		}
-		o := of(s)
-		for len(o.next) > 0 && o.next[0] < s.RawStart {
-			o.next = o.next[1:]
-		}
-		begins := o.schedule == nil || len(o.next) > 0 && o.next[0] <= s.RawEnd
-		if begins {
-			o.schedule = s
-			continue
-		}
-		o.schedule.absorb(s)
-		merged = true
 	}
-	if merged {
+	if absorbed {
 		r.Counts.Coalesced += b.dropMarked(r)
 	}
 }
+
+// submit opens a cb.lookup.rpc, unless one is open that was not polled yet, which absorbs it. All of these report whether the line was absorbed.
+func (o *openLines) submit(s *Span) bool {
+	if o.rpc != nil && !o.polled {
+		o.rpc.absorb(s)
+		return true
+	}
+	if o.rpc != nil {
+		o.next = append(o.next, s.RawStart)
+	}
+	o.rpc, o.polled = s, false
+	return false
+}
+
+// poll adds to the rpc that is open, which so lasts from the first submit to the last poll; a poll without any opens one.
+func (o *openLines) poll(s *Span) bool {
+	at, open := s.RawStart, o.rpc != nil
+	if open {
+		o.rpc.absorb(s)
+	} else {
+		o.rpc = s
+	}
+	o.polled = true
+	o.rpc.Polls = append(o.rpc.Polls, at)
+	return open
+}
+
+// load opens a pass of cb.start_load_kv: slk.load does, or the first slk.*; the others continue it.
+func (o *openLines) load(s *Span, begins bool) bool {
+	if o.pass == nil || begins {
+		o.pass = s
+		return false
+	}
+	o.pass.absorb(s)
+	return true
+}
+
+// step makes one cb.schedule per lookup of the scheduler's lines, first to last: the line whose interval contains the next lookup's submit begins the next.
+func (o *openLines) step(s *Span) bool {
+	for len(o.next) > 0 && o.next[0] < s.RawStart {
+		o.next = o.next[1:]
+	}
+	if o.schedule == nil || len(o.next) > 0 && o.next[0] <= s.RawEnd {
+		o.schedule = s
+		return false
+	}
+	o.schedule.absorb(s)
+	return true
+}
+
+// What Mark says of a span while lines are put together.
+const (
+	markGone   = 1 // a line that is part of another span now
+	markPaired = 2 // a span that has its line
+)
 
 // absorb adds another line to s: its interval, attributes and source. The line is marked as gone.
 func (s *Span) absorb(o *Span) {
@@ -168,7 +190,7 @@ func (s *Span) absorb(o *Span) {
 	s.addAttrs(o)
 	s.Error = s.Error || o.Error
 	s.Sources = append(s.Sources, o.Sources...)
-	o.Mark = 1
+	o.Mark = markGone
 }
 
 // addAttrs takes over the attributes that s lacks.
@@ -180,11 +202,11 @@ func (s *Span) addAttrs(o *Span) {
 	}
 }
 
-// dropMarked takes spans with Mark 1 out of the request.
+// dropMarked takes the lines that are gone out of the request.
 func (b *Builder) dropMarked(r *Request) int64 {
 	kept := r.Spans[:0]
 	for _, s := range r.Spans {
-		if s.Line && s.Mark == 1 {
+		if s.Line && s.Mark == markGone {
 			continue
 		}
 		kept = append(kept, s)
@@ -200,7 +222,7 @@ func (r *Request) pair(s, line *Span) {
 	if s.Mark != 0 || line.Mark != 0 {
 		return
 	}
-	s.Mark = 2
+	s.Mark = markPaired
 	if line.Adrift() {
 		r.Anchors = append(r.Anchors, Anchor{s, line.Clock, line.RawStart})
 	}
@@ -367,5 +389,5 @@ func (s *Span) pair(line *Span) {
 	}
 	s.Error = s.Error || line.Error
 	s.Sources = append(s.Sources, line.Sources...)
-	line.Mark = 1
+	line.Mark = markGone
 }
