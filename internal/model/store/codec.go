@@ -56,8 +56,8 @@ func putID(b []byte, n int, form uint8, id model.SpanID) int {
 	return n
 }
 
-// appendContent appends the content of a record of a shape. It is without the attribute skip (an index from 1; 0: all of them), as the shape is.
-func appendContent(b []byte, sh *shape, batch *model.Batch, r *model.Record, skip int) []byte {
+// appendContent appends the content of a record of a shape. It is without the attribute skip, as the shape is.
+func appendContent(b []byte, sh *shape, batch *model.Batch, r *model.Record, skip attrAt) []byte {
 	if sh.number == 0 {
 		b = appendShape(append(b, 0), sh)
 	}
@@ -88,7 +88,7 @@ func appendContent(b []byte, sh *shape, batch *model.Batch, r *model.Record, ski
 	b = b[:len(b)+n]
 	attrs := batch.AttrsOf(r)
 	for i := range attrs {
-		if i == skip-1 {
+		if i == skip.index() {
 			continue
 		}
 		a := &attrs[i]

@@ -25,7 +25,7 @@ func TestFixed(t *testing.T) {
 		in, _ := table.intern(&want, nil)
 		l := limits{strs: most, ress: most, files: 4, shapes: table.list()}
 		for _, sh := range []*shape{in, &want} {
-			b := appendContent(nil, sh, batch, &rec, 0)
+			b := appendContent(nil, sh, batch, &rec, noAttr)
 			var f fixed
 			c := cursor{b: slack(b)}
 			if l.fixed(&c, &f); c.bad || len(c.b) != 0 {

@@ -58,16 +58,34 @@ func slotOf(k model.AttrKey) int {
 	return -1
 }
 
-// A selection is what R4.1 and R2.6 make of the attributes of one record. Attributes are given by their index in the record, from 1; 0 is none.
+// An attrAt names an attribute of a record by its place among them. The zero value, noAttr, is none.
+type attrAt int
+
+const noAttr attrAt = 0
+
+func attrAtIndex(i int) attrAt { return attrAt(i + 1) }
+
+// index is the place from 0; -1 of none.
+func (at attrAt) index() int { return int(at) - 1 }
+
+// text is that of the attribute; nil of none.
+func (at attrAt) text(b *model.Batch, r *model.Record) []byte {
+	if at == noAttr {
+		return nil
+	}
+	return b.TextOf(&b.AttrsOf(r)[at.index()])
+}
+
+// A selection is what R4.1 and R2.6 make of the attributes of one record.
 type selection struct {
 	kind      keyKind
-	key       int              // the strong or external key
-	slot      int              // which strong key it is
-	weak      [numKeySlots]int // the weak ones, first the one that counts most
+	key       attrAt              // the strong or external key
+	slot      int                 // which strong key it is
+	weak      [numKeySlots]attrAt // the weak ones, first the one that counts most
 	nWeak     int
-	session   int  // session_id that is not empty
-	resolved  int  // cbtrace.request: wins when it is there
-	noRequest bool // a key of the strong sort was written empty, or cbtrace.request was: the record goes to its process when nothing else holds
+	session   attrAt // session_id that is not empty
+	resolved  attrAt // cbtrace.request: wins when it is there
+	noRequest bool   // a key of the strong sort was written empty, or cbtrace.request was: the record goes to its process when nothing else holds
 }
 
 // scopes are what R4.1 and R4.22 ask of a tracer's name.
@@ -87,41 +105,41 @@ func stageOf(d *model.Dict, r *model.Record, lm bool) (s model.Stage, scoped boo
 	return s, model.Stages[s].Scoped && !lm
 }
 
-// selectKey is R4.1: the only place that knows which attribute is a key and how much it counts.
+// selectKey is R4.1: the only place that knows which attribute is a key and how much it counts. Of a key that repeats the last one counts. It is asked once
+// for records that look alike (pattern), so it reads no text, only whether there is one.
 func selectKey(b *model.Batch, r *model.Record, stage model.Stage, scoped, lm bool) selection {
-	var at [numKeySlots + 1]int
-	external := 0
+	var keys [numKeySlots + 1]attrAt // by slot, in order of precedence
+	external := noAttr
 	attrs := b.AttrsOf(r)
 	for i := range attrs {
-		a := &attrs[i]
-		if a.Kind != model.StrValue {
+		if attrs[i].Kind != model.StrValue {
 			continue
 		}
-		if slot := slotOf(a.Key); slot >= 0 {
-			at[slot] = i + 1
-		} else if a.Key == model.AttrGenAIRequestID {
-			external = i + 1
+		if slot := slotOf(attrs[i].Key); slot >= 0 {
+			keys[slot] = attrAtIndex(i)
+		} else if attrs[i].Key == model.AttrGenAIRequestID {
+			external = attrAtIndex(i)
 		}
 	}
-	filled := func(i int) bool { return i != 0 && attrs[i-1].Len != 0 }
+	filled := func(at attrAt) bool { return at != noAttr && attrs[at.index()].Len != 0 }
 	record := r.Flags&(model.RecordLine|model.RecordPoint) != 0
 	hashes := r.Flags&model.RecordHashes == model.RecordHashes // names a request, but makes none
 	known := record && !hashes || stage != model.StageNone && !scoped
 
-	sel := selection{resolved: at[slotResolved]}
-	if filled(at[slotSession]) {
-		sel.session = at[slotSession]
+	sel := selection{resolved: keys[slotResolved]}
+	if filled(keys[slotSession]) {
+		sel.session = keys[slotSession]
 	}
-	for slot, i := range at[:numKeySlots] {
+	for slot, at := range keys[:numKeySlots] {
 		strong := known || slot == slotSession && lm
 		switch {
-		case i == 0:
-		case !filled(i):
+		case at == noAttr:
+		case !filled(at):
 			sel.noRequest = sel.noRequest || strong
 		case strong && sel.kind != keyStrong:
-			sel.kind, sel.key, sel.slot = keyStrong, i, slot
+			sel.kind, sel.key, sel.slot = keyStrong, at, slot
 		case !strong:
-			sel.weak[sel.nWeak] = i
+			sel.weak[sel.nWeak] = at
 			sel.nWeak++
 		}
 	}

@@ -69,7 +69,7 @@ func (p *pattern) fits(r *model.Record, forms uint8, attrs []model.BatchAttr) bo
 
 // shapeOf is the shape of records of a pattern with all attributes, or without the key that sel says.
 func (w *Writer) shapeOf(p *pattern, keyed bool) *shape {
-	known, skip := &p.whole, 0
+	known, skip := &p.whole, noAttr
 	if keyed {
 		known, skip = &p.keyed, p.sel.key
 	}
@@ -77,7 +77,7 @@ func (w *Writer) shapeOf(p *pattern, keyed bool) *shape {
 		s := p.shape
 		s.attributes = w.heads[:0]
 		for i, look := range p.looks {
-			if i != skip-1 {
+			if i != skip.index() {
 				s.attributes = append(s.attributes, attrHead(look>>1))
 			}
 		}

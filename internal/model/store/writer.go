@@ -104,18 +104,18 @@ func (w *Writer) add(b *model.Batch, r *model.Record) error {
 		k.flags = entryTrace
 	}
 	switch {
-	case sel.resolved != 0:
+	case sel.resolved != noAttr:
 		return w.addResolved(b, r, p, k)
 	case s.mode == KeyByTrace && !r.Trace.IsZero():
 		k.flags |= entryHash | entryByTrace
 		w.text = appendTraceID(w.text[:0], s.dict, r.Trace)
 		k.key = hashTraceKey(w.text)
-		w.content = appendContent(w.content[:0], w.shapeOf(p, false), b, r, 0)
+		w.content = appendContent(w.content[:0], w.shapeOf(p, false), b, r, noAttr)
 		return w.put(s.keyedStream(k.key), &k, nil, int(model.JoinTrace), w.content)
 	}
 	switch sel.kind {
 	case keyStrong:
-		text := b.TextOf(&b.AttrsOf(r)[sel.key-1])
+		text := sel.key.text(b, r)
 		if string(text) != string(w.lastID) {
 			w.lastID, w.lastHash = append(w.lastID[:0], text...), hashID(text)
 		}
@@ -130,12 +130,12 @@ func (w *Writer) add(b *model.Batch, r *model.Record) error {
 
 // addResolved follows cbtrace.request (R2.6). The record of an external id waits all the same: it tells which ids are ambiguous (R4.2).
 func (w *Writer) addResolved(b *model.Batch, r *model.Record, p *pattern, k entryKey) error {
-	s, attrs, sel := w.s, b.AttrsOf(r), &p.sel
+	s, sel := w.s, &p.sel
 	if !s.cut.Load() {
 		s.cut.Store(true)
 	}
-	text := b.TextOf(&attrs[sel.resolved-1])
-	is := func(i int) bool { return i != 0 && string(b.TextOf(&attrs[i-1])) == string(text) }
+	text := sel.resolved.text(b, r)
+	is := func(at attrAt) bool { return at != noAttr && string(at.text(b, r)) == string(text) }
 	if len(text) == 0 {
 		return w.process(b, r, p, k)
 	}
@@ -147,8 +147,8 @@ func (w *Writer) addResolved(b *model.Batch, r *model.Record, p *pattern, k entr
 		return w.wait(b, r, p, k, key)
 	}
 	own := is(sel.key) // one of its ids is the request's
-	for _, i := range sel.weak[:sel.nWeak] {
-		own = own || is(i)
+	for _, at := range sel.weak[:sel.nWeak] {
+		own = own || is(at)
 	}
 	meta := int(model.JoinTrace)
 	switch {
@@ -166,13 +166,13 @@ func (w *Writer) addResolved(b *model.Batch, r *model.Record, p *pattern, k entr
 	if is(sel.session) {
 		meta |= metaScoped
 	}
-	w.content = appendContent(w.content[:0], w.shapeOf(p, false), b, r, 0)
+	w.content = appendContent(w.content[:0], w.shapeOf(p, false), b, r, noAttr)
 	return w.put(s.keyedStream(k.key), &k, text, meta, w.content)
 }
 
 // wait adds a record to the waiting stream of its trace.
 func (w *Writer) wait(b *model.Batch, r *model.Record, p *pattern, k entryKey, resolved hash) error {
-	attrs, sel := b.AttrsOf(r), &p.sel
+	sel := &p.sel
 	k.flags |= entryWaiting
 	h := w.hashes[:0]
 	add := func(key hash) {
@@ -186,14 +186,14 @@ func (w *Writer) wait(b *model.Batch, r *model.Record, p *pattern, k entryKey, r
 	switch sel.kind {
 	case keyExternal:
 		k.how |= 1 | waitExternal
-		add(hashID(b.TextOf(&attrs[sel.key-1])))
+		add(hashID(sel.key.text(b, r)))
 	default:
 		k.how |= uint8(sel.nWeak)
 		if sel.nWeak > 0 && sel.weak[0] == sel.session {
 			k.how |= waitSession
 		}
-		for _, i := range sel.weak[:sel.nWeak] {
-			add(hashID(b.TextOf(&attrs[i-1])))
+		for _, at := range sel.weak[:sel.nWeak] {
+			add(hashID(at.text(b, r)))
 		}
 	}
 	if sel.noRequest {
@@ -204,13 +204,13 @@ func (w *Writer) wait(b *model.Batch, r *model.Record, p *pattern, k entryKey, r
 		add(resolved)
 	}
 	w.hashes = h
-	w.content = appendContent(w.content[:0], w.shapeOf(p, false), b, r, 0)
+	w.content = appendContent(w.content[:0], w.shapeOf(p, false), b, r, noAttr)
 	return w.put(w.s.waiting(w.s.waitingPart(r.Trace)), &k, h, noMeta, w.content)
 }
 
 func (w *Writer) process(b *model.Batch, r *model.Record, p *pattern, k entryKey) error {
 	w.countProcess(r.Flags)
-	w.content = appendContent(w.content[:0], w.shapeOf(p, false), b, r, 0)
+	w.content = appendContent(w.content[:0], w.shapeOf(p, false), b, r, noAttr)
 	return w.put(w.s.processStream(), &k, nil, noMeta, w.content)
 }
 
