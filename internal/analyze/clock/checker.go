@@ -24,7 +24,7 @@ func (t *Table) Checker() *Checker { return &Checker{table: t} }
 // of their kind do not (R5.2). The spans a shutdown ended are to be flagged.
 func (c *Checker) Disagreeing(r *model.Request) int {
 	n := 0
-	for _, f := range c.extract.of(r) {
+	for _, f := range c.extract.pairsOf(r) {
 		if f.client.Has(model.FlagShutdown) || f.server.Has(model.FlagShutdown) {
 			continue
 		}

@@ -13,7 +13,7 @@ func (c *Checker) Doubts(r *model.Request) bool {
 	if c.table.opt.NoSkew {
 		return false
 	}
-	for _, f := range c.extract.of(r) {
+	for _, f := range c.extract.pairsOf(r) {
 		if e := c.between(f.client.Clock, f.server.Clock).est; e != nil && e.pairs < fewestPairs {
 			return true
 		}

@@ -61,8 +61,9 @@ func bounds(s *model.Span) bool {
 	return !s.Has(off) && s.Class == model.Work && s.RawStart > 0 && s.RawEnd < latest && (!s.Has(model.FlagUntimed) || s.Adrift() && s.RawEnd > 0)
 }
 
-// of finds the pairs of a request: by id across processes, then between stages that are known to contain one another or to follow each other.
-func (x *extractor) of(r *model.Request) []relation {
+// pairsOf finds the pairs of a request: spans that an id joins across processes; where none does, lines on a clock without an epoch with the span above
+// them, and spans of stages that contain one another, where it is clear which two belong together; and cb.schedule with what follows it.
+func (x *extractor) pairsOf(r *model.Request) []relation {
 	spans := r.Spans
 	x.found = x.found[:0]
 	if oneClock(spans) {
@@ -79,25 +80,15 @@ func (x *extractor) of(r *model.Request) []relation {
 		if up == nil || up.ID != s.ParentID || up.Trace != s.Trace {
 			up = x.ids.Find(s.Trace, s.ParentID)
 		}
-		if up != nil && !x.movesUnderStage(s, up) {
-			if up.Clock != s.Clock && bounds(up) && (up.Known() || !x.wraps(up)) && up.Kind != model.KindProducer && s.Kind != model.KindConsumer {
-				x.add(up, s, kindOf(up, s))
-			}
-			continue
-		}
-		if s.Adrift() {
+		switch {
+		case up != nil && !x.movesUnderStage(s, up):
+			x.addJoined(up, s)
+		case s.Adrift():
 			x.addAbove(s)
-			continue
-		}
-		switch s.Stage { // not joined by id: only where it is clear which two belong together
-		case model.StageLookup:
-			x.addLone(model.StageLookupRPC, int(s.Stage))
-		case model.StageRequest:
-			x.addLone(model.StageLLMRequest, int(s.Stage))
-		case model.StageCBRequest:
-			x.addLone(model.StageLLMRequest, slotOf(s))
-		case model.StageRetrieve:
+		case s.Stage == model.StageRetrieve:
 			ordinals = true
+		default:
+			x.addContained(s)
 		}
 	}
 	if ordinals {
@@ -108,6 +99,25 @@ func (x *extractor) of(r *model.Request) []relation {
 		x.add(a, b, precedes)
 	}
 	return x.found
+}
+
+// addJoined adds the pair of a span and its parent by id, of another process: not of a message, which nobody waits for, nor below a wrapper.
+func (x *extractor) addJoined(up, s *model.Span) {
+	if up.Clock != s.Clock && bounds(up) && (up.Known() || !x.wraps(up)) && up.Kind != model.KindProducer && s.Kind != model.KindConsumer {
+		x.add(up, s, kindOf(up, s))
+	}
+}
+
+// addContained adds the pair of a span that no id joins and the one of the stage that contains its own, where each is alone in its stage.
+func (x *extractor) addContained(s *model.Span) {
+	switch s.Stage {
+	case model.StageLookup:
+		x.addLone(model.StageLookupRPC, int(s.Stage))
+	case model.StageRequest:
+		x.addLone(model.StageLLMRequest, int(s.Stage))
+	case model.StageCBRequest:
+		x.addLone(model.StageLLMRequest, slotOf(s))
+	}
 }
 
 func oneClock(spans []*model.Span) bool {

@@ -11,7 +11,7 @@ import (
 func describe(c *capture, id string) string {
 	var x extractor
 	var out []string
-	for _, f := range x.of(c.byID[id]) {
+	for _, f := range x.pairsOf(c.byID[id]) {
 		sign := [...]string{"⊇", "⊇start", "<"}[f.kind]
 		out = append(out, fmt.Sprintf("%s %s %s", c.dict.SpanIDText(f.client.ID), sign, c.dict.SpanIDText(f.server.ID)))
 	}
@@ -129,7 +129,7 @@ func TestNewPair(t *testing.T) {
 		r K - cb.lookup.rpc 1000 1600 process=sched
 		r L K cb.lookup 3100 3500 process=server`)
 	var x extractor
-	f := x.of(c.requests[0])[0]
+	f := x.pairsOf(c.requests[0])[0]
 	at := func(ns int64) int64 { return int64(epoch) + ns }
 	if got := newPair(f, false); got.low != -2100 || got.high != -1900 || got.lowAt != at(3100) || got.highAt != at(3100) || !got.bounded() {
 		t.Errorf("to the server's clock: %+v", got)

@@ -201,7 +201,7 @@ func (v *Survey) order(a, b model.ProcID) (pp procPair, swapped bool) {
 
 // addPairs takes in the pairs of a cleaned request.
 func (v *Survey) addPairs(r *model.Request) {
-	for _, f := range v.extract.of(r) {
+	for _, f := range v.extract.pairsOf(r) {
 		rank := v.extract.rank(r.Dict, r.ID, f.server)
 		if rank > v.bound {
 			continue
