@@ -165,7 +165,7 @@ func rankOf(a, b *Pass) int {
 
 // verdict judges the passes of each rank and attempt, and adds up what was written (R7.10).
 func (sp *Splitter) verdict() {
-	l, hit := &sp.out.Loads, sp.out.Hits.Hit
+	l := &sp.out.Loads
 	sp.ranked, sp.sums = sp.ranked[:0], sp.sums[:0]
 	for i := range l.Passes {
 		sp.ranked = append(sp.ranked, int32(i))
@@ -174,53 +174,62 @@ func (sp *Splitter) verdict() {
 	for range l.Attempts {
 		sp.sums = append(sp.sums, written{})
 	}
-	end := model.Time(0)
-	for k, i := range sp.ranked {
-		p := &l.Passes[i]
-		if k > 0 && rankOf(&l.Passes[sp.ranked[k-1]], p) == 0 {
-			l.Overlapping = l.Overlapping || p.Span.Start < end
-			end = max(end, p.Span.End)
-		} else {
-			end = p.Span.End
-		}
-	}
-	workers := len(sp.of[model.StageStartLoadKV]) > 0
+	l.Overlapping = sp.overlapping()
 	for rest := sp.ranked; len(rest) > 0; {
 		first := &l.Passes[rest[0]]
 		n := 1
 		for n < len(rest) && rankOf(first, &l.Passes[rest[n]]) == 0 && l.Passes[rest[n]].Attempt == first.Attempt {
 			n++
 		}
-		v := sp.judge(rest[:n], hit)
-		if v == model.LoadNone && !workers && first.Span.Stage == model.StageRetrieve {
-			if another, after := sp.otherTrace(first.Span); another && after {
-				v = model.LoadNoopThenFull // only the server was recorded: the first pass left nothing
-			}
-		}
-		if v > l.Verdict {
+		row := rest[:n]
+		if v := sp.judge(row); v > l.Verdict {
 			l.Verdict = v
-			l.Double = append(l.Double[:0], rest[:n]...)
+			l.Double = append(l.Double[:0], row...)
 		}
-		sp.addWritten(rest[:n])
+		sp.addWritten(row)
 		rest = rest[n:]
 	}
-	l.Wasted = model.Opt{OK: hit.OK}
-	for _, w := range sp.sums {
-		if w.known && hit.OK {
-			l.Wasted.V += max(0, w.most-hit.V)
-		}
-		if w.unclear {
-			l.Wasted.OK = false
-		}
-	}
-	if !l.Wasted.OK {
-		l.Wasted.V = 0
-	}
+	l.Wasted = sp.wasted()
 	if n := len(l.Passes); n > 0 { // attempts rise with start
 		if w := sp.sums[l.Passes[n-1].Attempt-1]; w.known {
 			l.Written = model.Some(w.most)
 		}
 	}
+}
+
+// overlapping reports whether two passes of a rank overlap.
+func (sp *Splitter) overlapping() bool {
+	passes := sp.out.Loads.Passes
+	end := model.Time(0) // of the passes of the rank so far
+	for k, i := range sp.ranked {
+		p := &passes[i]
+		if k == 0 || rankOf(&passes[sp.ranked[k-1]], p) != 0 {
+			end = p.Span.End
+			continue
+		}
+		if p.Span.Start < end {
+			return true
+		}
+		end = max(end, p.Span.End)
+	}
+	return false
+}
+
+// wasted is what was written beyond the hits, over all attempts; unknown where hits are, or what a rank wrote in several passes.
+func (sp *Splitter) wasted() model.Opt {
+	hit, sum := sp.out.Hits.Hit, int64(0)
+	if !hit.OK {
+		return model.Opt{}
+	}
+	for _, w := range sp.sums {
+		if w.unclear {
+			return model.Opt{}
+		}
+		if w.known {
+			sum += max(0, w.most-hit.V)
+		}
+	}
+	return model.Some(sum)
 }
 
 // addWritten adds a rank's passes to their attempt.
@@ -239,8 +248,20 @@ func (sp *Splitter) addWritten(row []int32) {
 	}
 }
 
-// judge is the verdict on one rank's passes of one attempt. A later pass that wrote nothing or left no retrieve does not count.
-func (sp *Splitter) judge(row []int32, hit model.Opt) model.Verdict {
+// judge is the verdict on one rank's passes of one attempt.
+func (sp *Splitter) judge(row []int32) model.Verdict {
+	v := sp.judgeWritten(row, sp.out.Hits.Hit)
+	first := sp.out.Loads.Passes[row[0]].Span
+	if v == model.LoadNone && len(sp.of[model.StageStartLoadKV]) == 0 && first.Stage == model.StageRetrieve {
+		if another, after := sp.otherTrace(first); another && after {
+			return model.LoadNoopThenFull // only the server was recorded: the first pass left nothing
+		}
+	}
+	return v
+}
+
+// judgeWritten is what the tokens of passes say. A later pass that wrote nothing or left no retrieve does not count.
+func (sp *Splitter) judgeWritten(row []int32, hit model.Opt) model.Verdict {
 	passes := sp.out.Loads.Passes
 	first := &passes[row[0]]
 	var second *Pass
