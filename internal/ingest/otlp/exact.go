@@ -80,65 +80,68 @@ func startSlot(b []byte) uint64 {
 	return (h ^ h>>29) * 0x9e3779b97f4a7c15 >> (64 - startBits)
 }
 
-// start is usualStart for a span whose spelling is new; it learns it. at is 0 where something is missing or spelled otherwise: what was read is in r.
+// start is usualStart for a span whose spelling is new; it learns it. at is 0 where something is missing or spelled otherwise: the members before that are in
+// r then, each of them whole, and the scanner stands behind them, where the caller goes on with the next member in the general way.
 func (d *Decoder) start(r *model.Record) (n spellingID, at int) {
 	s := &d.s
-	m := s.Mark()
-	if !s.Exact(`"traceId":"`) {
+	if there, ok := d.member(`"traceId":"`, func() bool {
+		high, ok1 := s.Hex()
+		low, ok2 := s.Hex()
+		if !ok1 || !ok2 || !s.Exact(`"`) {
+			return false
+		}
+		r.Trace = model.TraceID{Hi: high, Lo: low}
+		return true
+	}); !there || !ok {
 		return 0, 0
 	}
-	high, ok1 := s.Hex()
-	low, ok2 := s.Hex()
-	if !ok1 || !ok2 || !s.Exact(`"`) {
-		s.Return(m)
-		return 0, 0
-	}
-	r.Trace = model.TraceID{Hi: high, Lo: low}
-	m = s.Mark()
-	if s.Exact(`,"spanId":"`) {
+	if _, ok := d.member(`,"spanId":"`, func() bool {
 		id, ok := s.Hex()
 		if !ok || !s.Exact(`"`) {
-			s.Return(m)
-			return 0, 0
+			return false
 		}
 		r.ID = model.HexID(id)
+		return true
+	}); !ok {
+		return 0, 0
 	}
-	m = s.Mark()
-	if s.Exact(`,"parentSpanId":"`) {
+	if _, ok := d.member(`,"parentSpanId":"`, func() bool {
 		id, _ := s.Hex()
 		if !s.Exact(`"`) { // "" is no parent
-			s.Return(m)
-			return 0, 0
+			return false
 		}
 		r.Parent = model.HexID(id)
+		return true
+	}); !ok {
+		return 0, 0
 	}
 	from := s.Pos() - 1
-	m = s.Mark()
-	if s.Exact(`,"flags":`) {
-		if _, ok := s.Digits(); !ok || s.Byte() != ',' {
-			s.Return(m)
-			return 0, 0
-		}
+	if _, ok := d.member(`,"flags":`, func() bool {
+		_, ok := s.Digits()
+		return ok && s.Byte() == ','
+	}); !ok {
+		return 0, 0
 	}
-	m = s.Mark()
-	if s.Exact(`,"name":"`) {
+	if _, ok := d.member(`,"name":"`, func() bool {
 		name, ok := s.Plain()
-		if !ok {
-			s.Return(m)
-			return 0, 0
+		if ok {
+			r.Name = d.name(name)
 		}
-		r.Name = d.name(name)
+		return ok
+	}); !ok {
+		return 0, 0
 	}
-	m = s.Mark()
-	if s.Exact(`,"kind":`) {
+	if _, ok := d.member(`,"kind":`, func() bool {
 		n, ok := s.Digits()
 		if !ok || s.Byte() != ',' {
-			s.Return(m)
-			return 0, 0
+			return false
 		}
 		if n <= uint64(model.KindConsumer) {
 			r.Kind = model.SpanKind(n)
 		}
+		return true
+	}); !ok {
+		return 0, 0
 	}
 	to := s.Pos() + len(`,"startTimeUnixNano":"`)
 	if r.Start = d.exactTime(`,"startTimeUnixNano":"`); r.Start == 0 {
@@ -152,6 +155,20 @@ func (d *Decoder) start(r *model.Record) (n spellingID, at int) {
 		l.starts[startSlot(b[from:])] = n
 	}
 	return n, s.Pos() - 1
+}
+
+// member reads a member that may be there: what it begins with, then the rest of it, which fills the record only where it succeeds. Where the rest is spelled
+// otherwise (ok is false) the scanner stands before the member again.
+func (d *Decoder) member(begins string, rest func() bool) (there, ok bool) {
+	m := d.s.Mark()
+	if !d.s.Exact(begins) {
+		return false, true
+	}
+	if !rest() {
+		d.s.Return(m)
+		return true, false
+	}
+	return true, true
 }
 
 // exactTime reads a time as text; 0: there is none, or it is not spelled so.

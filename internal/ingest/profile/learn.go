@@ -38,8 +38,8 @@ type spot struct {
 	name, expect int         // the place of the last one, and of the one that came after it before
 	runs         [4]run
 	nRuns        int
-	turn         int // which run is built next
-	cool         int // lines before that
+	turn         int // which of runs is built next, in place of the one that is there
+	cool         int // how many more lines pass before that
 }
 
 // A knownText is a name as it is written, with its quotes.

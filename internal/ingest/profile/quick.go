@@ -8,8 +8,21 @@ import (
 )
 
 // quick reads the line at the scanner if it is spelled like one before it. false: nothing was read.
+//
+// It walks the tree of the texts that stood before the values of earlier lines (learnt), from the root to a text that closes the line:
+//
+//  1. The text at b[i] is found among those that followed the value before (next): mostly the first of them, for which two words are compared.
+//  2. A value that says something about the process and is what it was on the line before (same) is taken over without being read; any other value is
+//     read by what its key is for.
+//  3. Behind a value that was read a run may follow: the texts and values about the process that stood there on an earlier line. One comparison passes
+//     over all of it, and the walk goes on from its last text.
+//  4. Once in coolLines lines a run is built behind such a value (beginRun, cool counts down to it). It ends before the next value that has to be read, or
+//     behind the end of the line (endRun).
+//
+// Where no text fits or a value is not plain the record is dropped, and the caller reads the line the general way, from which its texts are learnt. Nothing
+// looks whether a value ends where it was read to: where it goes on, no text fits.
 func (d *Decoder) quick() bool {
-	at := d.learnt.root
+	at := d.learnt.root // the last text that was found
 	if at == nil || len(at.next) == 0 {
 		return false
 	}
@@ -24,14 +37,14 @@ func (d *Decoder) quick() bool {
 		} else if at = at.follow(b, i, w0, w1); at == nil {
 			break
 		}
-		from := i
+		from := i // of the text; from here on i is behind it
 		if i += at.text.size; i+margin > len(b) && !at.last {
 			break
 		}
 		if at.last {
 			d.endRun(at, b, i, i)
 		} else if at.same.size > 0 && at.same.fits(binary.LittleEndian.Uint64(b[i:]), binary.LittleEndian.Uint64(b[i+8:])) {
-			i = d.again(at, i) // should the value go on, what follows it is no text that is known
+			i = d.again(at, i)
 		} else {
 			if d.track.base != nil {
 				d.endRun(at, b, from, from)
@@ -180,7 +193,7 @@ func (d *Decoder) number(p *spot, b []byte, i int) int {
 		}
 		m.mant, m.exp = n*powers[places]+f, -int32(places)
 	}
-	switch p.role { // should the number go on, with an exponent, what follows it is no text that is known
+	switch p.role { // should the number go on, with an exponent, no text fits behind it
 	case model.ProfileStart:
 		if d.line.start.key == 0 {
 			d.line.start = moment{dec: m, key: p.key}
