@@ -103,10 +103,10 @@ func newInspect(a *app) *cobra.Command {
 			view := a.view(args)
 			view.Unfold = unfold
 			page := view.Inspect
-			if why {
+			switch {
+			case why:
 				page = view.Why
-			}
-			if joins {
+			case joins:
 				relatives, err := c.Relatives(cmd.Context(), ids)
 				if err != nil {
 					return err

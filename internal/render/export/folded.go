@@ -23,8 +23,6 @@ const (
 	Critical               // time on the critical path: the sum is that of the windows
 )
 
-func (w Weight) String() string { return [...]string{"self", "critical"}[w] }
-
 // MaxStacks is how many different stacks a Folded takes: what many more than that would show nobody can read.
 const MaxStacks = 1 << 20
 
