@@ -169,7 +169,7 @@ func TestVotes(t *testing.T) {
 
 // named is a Clock on which all clocks are equal and lines of a pid are of the instance that it names.
 type named struct {
-	NoClock
+	noClock
 	d  *Dict
 	by map[int64]string
 }

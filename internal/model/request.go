@@ -98,23 +98,3 @@ type Clock interface {
 	// retrieved says that a retrieve of the request began inside it. Times are raw.
 	Shutdown(s *Span, requestHash uint64, retrieved bool) bool
 }
-
-// NoClock is a Clock that moves nothing and knows of no shutdown (--no-skew keeps the shutdowns of the survey, see package clock).
-type NoClock struct{}
-
-// Shift is 0.
-func (NoClock) Shift(from, to ProcID, at Time) (time.Duration, time.Duration, bool) {
-	return 0, 0, from == to
-}
-
-// Routed is false.
-func (NoClock) Routed(ProcID) bool { return false }
-
-// Anchor is false.
-func (NoClock) Anchor(ProcID) (ProcID, bool) { return 0, false }
-
-// Process is the process that the span's file tells.
-func (NoClock) Process(_ *Request, s *Span) ProcID { return s.Proc }
-
-// Shutdown is false.
-func (NoClock) Shutdown(*Span, uint64, bool) bool { return false }

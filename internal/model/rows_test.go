@@ -134,7 +134,7 @@ func tree(r *Request) string {
 // built cleans and links the rows, on equal clocks.
 func built(t testing.TB, text string) *Request {
 	t.Helper()
-	return builtOn(t, text, func(d *Dict) Clock { return NoClock{} })
+	return builtOn(t, text, func(d *Dict) Clock { return noClock{} })
 }
 
 func builtOn(t testing.TB, text string, clock func(*Dict) Clock) *Request {

@@ -16,7 +16,7 @@ func TestPointsAreNoTail(t *testing.T) {
 		r.Spans[1].Class = c.class
 		var b Builder
 		r = b.Clean(r)[0]
-		b.Link(r, 1, NoClock{}, LinkOptions{})
+		b.Link(r, 1, noClock{}, LinkOptions{})
 		if got := r.Tail.Microseconds(); got != c.want {
 			t.Errorf("%s: tail %d µs, want %d", c.name, got, c.want)
 		}

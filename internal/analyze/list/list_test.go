@@ -127,8 +127,12 @@ func TestRow(t *testing.T) {
 		Findings: []string{"request_error", "double_start_load_kv.repeat", "late_poll", "store_tail"},
 	}
 	q := OfRow(d, r)
-	digest := report.DigestOf(d, r)
-	p := OfDigest(&digest)
+	saved := report.New(d, report.Options{})
+	saved.Add(r)
+	var p Request
+	for digest := range saved.Table().All {
+		p = OfDigest(digest)
+	}
 	if got := q.Row(d); !reflect.DeepEqual(got, want) || q != p || !q.Flags.Known() {
 		t.Errorf("%+v\nwant\n%+v\nof the digest\n%+v", got, want, p.Row(d))
 	}

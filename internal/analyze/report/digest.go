@@ -56,14 +56,6 @@ type DigestLookup struct {
 	Server, Wait                               model.Opt
 }
 
-// DigestOf is the digest of a row. Nothing of the row is kept; texts are interned or copied.
-func DigestOf(dict *model.Dict, r *model.Row) Digest {
-	var d Digest
-	d.fill(dict, r)
-	d.ID, d.External = strings.Clone(d.ID), strings.Clone(d.External)
-	return d
-}
-
 // fill makes d the digest of a row, with the memory that d has. Its texts are those of the row.
 func (d *Digest) fill(dict *model.Dict, r *model.Row) {
 	h := &r.Hits

@@ -10,6 +10,11 @@ import (
 	"github.com/cbtrace/cbtrace/internal/model"
 )
 
+func digestOf(dict *model.Dict, r *model.Row) (d Digest) {
+	d.fill(dict, r)
+	return d
+}
+
 func TestDigestRoundTrip(t *testing.T) {
 	dict := model.NewDict()
 	for i := range 500 {
@@ -18,7 +23,7 @@ func TestDigestRoundTrip(t *testing.T) {
 		if i%2 == 0 {
 			r.Weight = float64(i) / 3
 		}
-		want := DigestOf(dict, r)
+		want := digestOf(dict, r)
 		have := Digest{Hash: want.Hash, ID: want.ID}
 		packed := want.pack(nil)
 		if err := have.unpack(packed, &own); err != nil {
@@ -46,7 +51,7 @@ func TestDigestOf(t *testing.T) {
 		{Stage: model.StageCBRequest.ID(), Owner: model.Server, Spans: 1}, {Stage: model.StageExecute.ID(), Owner: model.Worker},
 	}
 	r.Spans = []model.RowSpan{{Stage: model.StageLookup.ID(), Owner: model.Server, NS: 4}, {Stage: model.StageLookup.ID(), Owner: model.Server, NS: 5}}
-	d := DigestOf(dict, r)
+	d := digestOf(dict, r)
 	check(t, "stages", d.Stages, []DigestStage{{Stage: model.StageCBRequest, Owner: model.Server, Spans: 1}, {Stage: model.StageLookup, Owner: model.Server, Spans: 2, Counted: 2, Total: 9, Union: 7, Critical: 3}})
 	check(t, "rest", []any{d.ID, d.Start, d.Window, dict.Str(d.Model), dict.Str(d.Instance), dict.Str(d.TopStage), d.Verdict, d.Findings, d.Flags},
 		[]any{"id", 12, 34, "llama", "lmcache-0", "cb.lookup", model.LoadMany, 5, inLatency})
@@ -59,7 +64,7 @@ func TestDigestSize(t *testing.T) {
 	const n = 1000
 	total := 0
 	for i := range n {
-		d := DigestOf(dict, usualRow(rnd, i))
+		d := digestOf(dict, usualRow(rnd, i))
 		total += 8 + len(d.ID) + len(d.pack(nil))
 	}
 	if mean := total / n; mean > 400 {
@@ -105,7 +110,7 @@ func TestTable(t *testing.T) {
 func FuzzDigest(f *testing.F) {
 	dict := model.NewDict()
 	for i := range 20 {
-		d := DigestOf(dict, randomRow(rand.New(rand.NewPCG(uint64(i), 5)), dict, i))
+		d := digestOf(dict, randomRow(rand.New(rand.NewPCG(uint64(i), 5)), dict, i))
 		f.Add(d.pack(nil))
 	}
 	f.Add([]byte{0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1})

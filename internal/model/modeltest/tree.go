@@ -83,7 +83,7 @@ func Linked(t testing.TB, text string) *model.Request {
 	if len(parts) != 1 {
 		t.Fatalf("%d executions, want one", len(parts))
 	}
-	b.Link(parts[0], 0, model.NoClock{}, model.LinkOptions{})
+	b.Link(parts[0], 0, noClock{}, model.LinkOptions{})
 	return parts[0]
 }
 
@@ -225,3 +225,14 @@ func traceID(text string) model.TraceID {
 	h.Write([]byte(text))
 	return model.TraceID{Hi: 1, Lo: h.Sum64()}
 }
+
+// noClock is a Clock that moves nothing and knows of no shutdown.
+type noClock struct{}
+
+func (noClock) Shift(from, to model.ProcID, _ model.Time) (shift, uncertainty time.Duration, ok bool) {
+	return 0, 0, from == to
+}
+func (noClock) Routed(model.ProcID) bool                             { return false }
+func (noClock) Anchor(model.ProcID) (model.ProcID, bool)             { return 0, false }
+func (noClock) Process(_ *model.Request, s *model.Span) model.ProcID { return s.Proc }
+func (noClock) Shutdown(*model.Span, uint64, bool) bool              { return false }
