@@ -3,6 +3,7 @@ package budget
 import (
 	"fmt"
 
+	"github.com/cbtrace/cbtrace/internal/analyze/finding"
 	"github.com/cbtrace/cbtrace/internal/analyze/report"
 	"github.com/cbtrace/cbtrace/internal/model"
 )
@@ -38,12 +39,12 @@ func (t *task) absolute() {
 		return
 	default:
 		if n := len(m.column.row); n < leastRequests {
-			t.insufficient(fmt.Sprintf("%s, at least %d are needed", counted(n, "request"), leastRequests))
+			t.insufficient(fmt.Sprintf("%s, at least %d are needed", finding.Counted(n, "request"), leastRequests))
 			return
 		}
 		low, high = m.bounds(m.seed(t.rule.Select))
 		r.Low, r.High = model.SomeFloat(low), model.SomeFloat(high)
-		r.step(fmt.Sprintf("2 000 draws of %s with replacement: 5 %% of them are at or below %s, 95 %% at or below %s.", counted(len(m.column.row), "request"), amount(low, u), amount(high, u)))
+		r.step(fmt.Sprintf("2 000 draws of %s with replacement: 5 %% of them are at or below %s, 95 %% at or below %s.", finding.Counted(len(m.column.row), "request"), amount(low, u), amount(high, u)))
 	}
 	sure, point := low > b.limit, m.value > b.limit
 	side, bounding, than := "over", low, "at least"
@@ -82,7 +83,7 @@ func (t *task) order() {
 		r.High = model.SomeFloat(float64(m.series.Rank(upper)))
 	}
 	r.step(fmt.Sprintf("Of %s in ascending order the percentile is number %d; with 95 %% confidence it is not below number %d, and not above number %d (0: too few values to say).",
-		counted(m.n, "value"), (m.n*m.p+999)/1000, lower, upper))
+		finding.Counted(m.n, "value"), (m.n*m.p+999)/1000, lower, upper))
 	if !m.series.Exact() {
 		r.step("The values are from a histogram, within 0.4 %.")
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cbtrace/cbtrace/internal/analyze/finding"
 	"github.com/cbtrace/cbtrace/internal/analyze/report"
 	"github.com/cbtrace/cbtrace/internal/analyze/stats"
 	"github.com/cbtrace/cbtrace/internal/model"
@@ -126,7 +127,7 @@ func (t *task) compare() {
 	c := &comparison{usable: len(usable), given: len(before), pooled: len(usable) < enoughBaselines}
 	if !c.pooled {
 		if n := len(before) - len(usable); n > 0 {
-			r.step(fmt.Sprintf("%s with fewer than %d requests left out.", counted(n, "baseline"), m.least()))
+			r.step(fmt.Sprintf("%s with fewer than %d requests left out.", finding.Counted(n, "baseline"), m.least()))
 		}
 		before = usable
 	} else {
@@ -231,11 +232,11 @@ func runs(m metric, b bound, value float64, values []float64) float64 {
 // say notes how the comparison was made.
 func (t *task) say(here, there, runs int) {
 	r, c, u := &t.result, t.comparison, t.m.unit()
-	r.step(fmt.Sprintf("Here %s over %s, in the baseline %s over %d: a delta of %s.", amount(c.value, u), counted(here, "request"), amount(c.baseline, u), there, amount(c.value-c.baseline, u)))
+	r.step(fmt.Sprintf("Here %s over %s, in the baseline %s over %d: a delta of %s.", amount(c.value, u), finding.Counted(here, "request"), amount(c.baseline, u), there, amount(c.value-c.baseline, u)))
 	r.step(fmt.Sprintf("10 000 draws of blocks of requests in order of time: the delta lies between %s and %s (one-sided bounds of 95 %%).", amount(r.DeltaLow.V, u), amount(r.DeltaHigh.V, u)))
 	if c.pooled {
 		r.step(fmt.Sprintf("%s with at least %d requests, of %d, and three are needed: the requests of all are put together, and run-to-run noise is unknown.",
-			counted(c.usable, "baseline"), t.m.least(), c.given))
+			finding.Counted(c.usable, "baseline"), t.m.least(), c.given))
 	} else {
 		r.step(fmt.Sprintf("%d baselines: p is the larger one of the draws' and of a t-test of this run against theirs.", runs))
 	}
@@ -246,7 +247,7 @@ func (t *task) compared(step stats.Step, family int) {
 	r, c, u := &t.result, t.comparison, t.m.unit()
 	b := t.rule.bound
 	r.Holm = model.SomeFloat(step.Limit)
-	r.step(fmt.Sprintf("p is %s; among %s it had to be at most %s.", chance(c.p), counted(family, "baseline rule"), chance(step.Limit)))
+	r.step(fmt.Sprintf("p is %s; among %s it had to be at most %s.", chance(c.p), finding.Counted(family, "baseline rule"), chance(step.Limit)))
 	change := fmt.Sprintf("%s is %s, in the baseline %s", r.Metric, amount(c.value, u), amount(c.baseline, u))
 	if r.Ratio.OK {
 		change += fmt.Sprintf(" (× %s)", digits(r.Ratio.V))

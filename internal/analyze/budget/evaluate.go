@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/cbtrace/cbtrace/internal/analyze/finding"
 	"github.com/cbtrace/cbtrace/internal/analyze/report"
 	"github.com/cbtrace/cbtrace/internal/analyze/stats"
 	"github.com/cbtrace/cbtrace/internal/model"
@@ -80,7 +81,7 @@ func (b *Budget) document(in *Input, tasks []*task) *Document {
 	}
 	doc.Notes = append(doc.Notes, noiseNotes(tasks)...)
 	if b.Alpha/float64(max(family, 1)) < 1.0/(stats.BlockDraws+1) {
-		doc.Notes = append(doc.Notes, fmt.Sprintf("%s share an alpha of %s: none can fail, since p is at least 1/%d; compare fewer", counted(family, "baseline result"), digits(b.Alpha), stats.BlockDraws+1))
+		doc.Notes = append(doc.Notes, fmt.Sprintf("%s share an alpha of %s: none can fail, since p is at least 1/%d; compare fewer", finding.Counted(family, "baseline result"), digits(b.Alpha), stats.BlockDraws+1))
 	}
 	for _, s := range append([]*Subject{in.Current}, in.Baselines...) {
 		if kept := int64(s.Figures.Table.Len()); kept < s.Figures.Table.Total {
@@ -112,7 +113,7 @@ func noiseNotes(tasks []*task) (notes []string) {
 	for _, f := range order {
 		with := fmt.Sprintf("with %d or more the spread between runs enters the test", enoughBaselines)
 		if f.given < enoughBaselines {
-			notes = append(notes, fmt.Sprintf("%s: run-to-run noise unknown; %s", counted(f.given, "baseline"), with))
+			notes = append(notes, fmt.Sprintf("%s: run-to-run noise unknown; %s", finding.Counted(f.given, "baseline"), with))
 			continue
 		}
 		names := metrics[f]

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/cbtrace/cbtrace/internal/analyze/finding"
 	"github.com/cbtrace/cbtrace/internal/model"
 )
 
@@ -202,7 +203,7 @@ func (t *task) worsenRate(c *change, limit float64) {
 		}
 	case m.stat == count:
 		more := max(1, limit-m.value+1)
-		c.words, c.part, c.count = counted(int64(more), what)+" added", unchanged, m.value+more
+		c.words, c.part, c.count = finding.Counted(int64(more), what)+" added", unchanged, m.value+more
 	case limit == 0 && !t.rule.Baseline():
 		c.words, c.part, c.count = "one "+what+" added", unchanged, m.value+1/float64(max(m.n, 1))
 	default:

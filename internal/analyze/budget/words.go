@@ -1,7 +1,6 @@
 package budget
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -42,11 +41,3 @@ func digits(v float64) string {
 
 // chance is a p-value in words.
 func chance(p float64) string { return strconv.FormatFloat(p, 'g', 3, 64) }
-
-// counted is a number with its noun.
-func counted[N int | int64](n N, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}

@@ -152,11 +152,11 @@ func sayStitched(d *Detector, spans []*model.Span) string {
 }
 
 func sayNoLookup(d *Detector, spans []*model.Span) string {
-	return count(len(spans), "retrieve") + " and no lookup."
+	return Counted(len(spans), "retrieve") + " and no lookup."
 }
 
 func sayNotRetrieved(d *Detector, spans []*model.Span) string {
-	return fmt.Sprintf("%s found, none loaded, and the model ran.", count(d.in.Split.Hits.Hit.V, "token"))
+	return fmt.Sprintf("%s found, none loaded, and the model ran.", Counted(d.in.Split.Hits.Hit.V, "token"))
 }
 
 func sayStarved(d *Detector, spans []*model.Span) string {
@@ -185,5 +185,5 @@ func sayDeviceWait(d *Detector, spans []*model.Span) string {
 }
 
 func sayLeak(d *Detector, spans []*model.Span) string {
-	return count(len(spans), "span") + verb(len(spans), " is", " are") + " in a trace that holds unrelated requests."
+	return Counted(len(spans), "span") + verb(len(spans), " is", " are") + " in a trace that holds unrelated requests."
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/cbtrace/cbtrace/internal/model"
 )
 
-// count is a number of things: "1 span", "2 spans".
-func count[T int | int64](n T, what string) string {
+// Counted is a number of things: "1 span", "2 spans". Its digits are plain, as JSON and CSV have these texts; package render groups them.
+func Counted[T int | int64](n T, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
@@ -65,7 +65,7 @@ func verb(n int, one, many string) string {
 }
 
 func sayOrphan(d *Detector, spans []*model.Span) string {
-	return count(len(spans), "span") + verb(len(spans), " names", " name") + " a parent that is not in the request."
+	return Counted(len(spans), "span") + verb(len(spans), " names", " name") + " a parent that is not in the request."
 }
 
 func sayNegative(d *Detector, spans []*model.Span) string {
@@ -73,11 +73,11 @@ func sayNegative(d *Detector, spans []*model.Span) string {
 	for _, s := range spans {
 		back = max(back, -s.Dur())
 	}
-	return fmt.Sprintf("%s %s before the start, by up to %s.", count(len(spans), "span"), verb(len(spans), "ends", "end"), length(back))
+	return fmt.Sprintf("%s %s before the start, by up to %s.", Counted(len(spans), "span"), verb(len(spans), "ends", "end"), length(back))
 }
 
 func sayDuplicateRoot(d *Detector, spans []*model.Span) string {
-	return fmt.Sprintf("%s share stage and process with another, and not each holds a lookup of its own.", count(len(spans), "root"))
+	return fmt.Sprintf("%s share stage and process with another, and not each holds a lookup of its own.", Counted(len(spans), "root"))
 }
 
 func sayReused(d *Detector, spans []*model.Span) string {
@@ -93,7 +93,7 @@ func sayShutdown(d *Detector, spans []*model.Span) string {
 	for _, s := range spans {
 		longest = max(longest, s.Dur())
 	}
-	return fmt.Sprintf("%s ended with %s process, after up to %s (inferred).", count(len(spans), "span"), verb(len(spans), "its", "their"), length(longest))
+	return fmt.Sprintf("%s ended with %s process, after up to %s (inferred).", Counted(len(spans), "span"), verb(len(spans), "its", "their"), length(longest))
 }
 
 func sayEarlyExit(d *Detector, spans []*model.Span) string {
@@ -108,23 +108,23 @@ func sayEarlyExit(d *Detector, spans []*model.Span) string {
 }
 
 func sayStale(d *Detector, spans []*model.Span) string {
-	return fmt.Sprintf("%s matched but no longer stored.", count(most(spans, model.AttrStaleChunks, model.AttrStale), "chunk"))
+	return fmt.Sprintf("%s matched but no longer stored.", Counted(most(spans, model.AttrStaleChunks, model.AttrStale), "chunk"))
 }
 
 func sayDropped(d *Detector, spans []*model.Span) string {
-	return fmt.Sprintf("%s found but not written, in one scatter.", count(most(spans, model.AttrDropped), "chunk"))
+	return fmt.Sprintf("%s found but not written, in one scatter.", Counted(most(spans, model.AttrDropped), "chunk"))
 }
 
 func sayTimeout(d *Detector, spans []*model.Span) string {
-	return fmt.Sprintf("%s timed out; only local chunks counted.", count(len(spans), "match step"))
+	return fmt.Sprintf("%s timed out; only local chunks counted.", Counted(len(spans), "match step"))
 }
 
 func sayRankNotOK(d *Detector, spans []*model.Span) string {
-	return fmt.Sprintf("%s %s per_rank_ok false.", count(len(spans), "span"), verb(len(spans), "says", "say"))
+	return fmt.Sprintf("%s %s per_rank_ok false.", Counted(len(spans), "span"), verb(len(spans), "says", "say"))
 }
 
 func sayRankMismatch(d *Detector, spans []*model.Span) string {
-	return fmt.Sprintf("%s of %d loaded.", count(len(d.ranks), "rank"), d.world)
+	return fmt.Sprintf("%s of %d loaded.", Counted(len(d.ranks), "rank"), d.world)
 }
 
 func sayIdentity(d *Detector, spans []*model.Span) string {
@@ -133,15 +133,15 @@ func sayIdentity(d *Detector, spans []*model.Span) string {
 }
 
 func sayMissing(d *Detector, spans []*model.Span) string {
-	return count(len(spans), "cb.execute") + " without cb.model_forward."
+	return Counted(len(spans), "cb.execute") + " without cb.model_forward."
 }
 
 func sayRetrieveFailed(d *Detector, spans []*model.Span) string {
-	return count(len(spans), "retrieve") + " failed."
+	return Counted(len(spans), "retrieve") + " failed."
 }
 
 func sayError(d *Detector, spans []*model.Span) string {
-	return fmt.Sprintf("%s %s status ERROR.", count(len(spans), "span"), verb(len(spans), "has", "have"))
+	return fmt.Sprintf("%s %s status ERROR.", Counted(len(spans), "span"), verb(len(spans), "has", "have"))
 }
 
 func sayRelookup(d *Detector, spans []*model.Span) string {
@@ -176,7 +176,7 @@ func sayDouble(d *Detector, spans []*model.Span) string {
 }
 
 func sayNewTrace(d *Detector, spans []*model.Span) string {
-	return fmt.Sprintf("%s in another trace than the server's cb.request before %s.", count(len(spans), "retrieve"), verb(len(spans), "it", "them"))
+	return fmt.Sprintf("%s in another trace than the server's cb.request before %s.", Counted(len(spans), "retrieve"), verb(len(spans), "it", "them"))
 }
 
 func sayLatePoll(d *Detector, spans []*model.Span) string {
