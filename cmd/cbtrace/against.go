@@ -13,12 +13,12 @@ import (
 	"github.com/cbtrace/cbtrace/internal/analyze/inspect"
 )
 
-// hold says where requests of a capture stand among those of other inputs, which may be what they were taken from. All requests of those count:
+// holdAgainst says where requests of a capture stand among those of other inputs, which may be what they were taken from. All requests of those count:
 // what selects the ones to show selects none of them.
-func (a *app) hold(cmd *cobra.Command, in *captureFlags, c *analyze.Capture, docs []*inspect.Document, args, inputs []string) error {
+func (a *app) holdAgainst(cmd *cobra.Command, in *captureFlags, c *analyze.Capture, docs []*inspect.Document, args, inputs []string) error {
 	quiet := a.quiet
 	a.quiet = quiet || slices.Equal(args, inputs) // what there is to say of them has been said
-	day, err := a.day(cmd, in, inputs)
+	day, err := a.readAgainst(cmd, in, inputs)
 	a.quiet = quiet
 	if err != nil {
 		return fmt.Errorf("--against: %w", err)
@@ -40,8 +40,8 @@ func (a *app) hold(cmd *cobra.Command, in *captureFlags, c *analyze.Capture, doc
 	return nil
 }
 
-// day reads the requests that others are held against.
-func (a *app) day(cmd *cobra.Command, in *captureFlags, inputs []string) (*budget.Subject, error) {
+// readAgainst reads the requests that others are held against.
+func (a *app) readAgainst(cmd *cobra.Command, in *captureFlags, inputs []string) (*budget.Subject, error) {
 	if reports, rest := a.splitSaved(inputs); len(reports) > 0 {
 		if err := oneKind(reports, rest); err != nil {
 			return nil, err

@@ -91,7 +91,7 @@ func newInspect(a *app) *cobra.Command {
 				return err
 			}
 			if len(against) > 0 {
-				if err := a.hold(cmd, &in, c, docs, args, against); err != nil {
+				if err := a.holdAgainst(cmd, &in, c, docs, args, against); err != nil {
 					return err
 				}
 			}

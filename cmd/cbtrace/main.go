@@ -44,7 +44,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	cmd, err := root.ExecuteContextC(ctx)
-	defer a.tell(ctx)
+	defer a.tellWork(ctx)
 	return a.exit(cmd, err)
 }
 

@@ -130,8 +130,8 @@ func (p *progress) line(after time.Duration) string {
 	return text
 }
 
-// tell ends with what the run did, where progress was shown and nobody interrupted it.
-func (a *app) tell(ctx context.Context) {
+// tellWork ends with what the run did, where progress was shown and nobody interrupted it.
+func (a *app) tellWork(ctx context.Context) {
 	a.stderr.stop()
 	p := a.told
 	if p == nil || ctx.Err() != nil {

@@ -186,7 +186,7 @@ func (f *file) open(r *reader) error {
 	}
 	f.format, f.dict.Lines = format, format.lines
 	f.name = v.name + src.suffix
-	if pieces, ok := r.pick.of(f.n); ok {
+	if pieces, ok := r.pick.piecesOf(f.n); ok {
 		f.pick = true
 		rep.Bytes = f.in.Size
 		f.feed.close()

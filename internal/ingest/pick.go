@@ -59,8 +59,8 @@ func (s *Set) Pick(ctx context.Context, text string, sampled bool, opt Options) 
 	return p.result, err
 }
 
-// of are the pieces of an input to read; ok is false where all of it is.
-func (p *Pick) of(input int) (pieces []piece, ok bool) {
+// piecesOf are the pieces of an input to read; ok is false where all of it is.
+func (p *Pick) piecesOf(input int) (pieces []piece, ok bool) {
 	if p == nil {
 		return nil, false
 	}

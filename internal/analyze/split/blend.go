@@ -35,7 +35,7 @@ func (sp *Splitter) blend() {
 		}
 		add(&b.L2Chunks, s, model.AttrChunks)
 		if add(&b.L2Bytes, s, model.AttrBytes) && usable(s) {
-			pieces = append(pieces, of(s))
+			pieces = append(pieces, intervalOf(s))
 		}
 	}
 	if len(pieces) > 0 {
@@ -89,7 +89,7 @@ func (sp *Splitter) scatters() {
 		add(&b.DroppedChunks, s, model.AttrDropped)
 		add(&b.PartialBlocks, s, model.AttrPartialBlocks)
 		if add(&b.ScatteredTokens, s, model.AttrScatteredTokens) && usable(s) {
-			pieces = append(pieces, of(s))
+			pieces = append(pieces, intervalOf(s))
 		}
 	}
 	if len(pieces) > 0 {

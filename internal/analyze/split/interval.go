@@ -10,7 +10,7 @@ import (
 // An interval of aligned time.
 type interval struct{ start, end model.Time }
 
-func of(s *model.Span) interval { return interval{s.Start, s.End} }
+func intervalOf(s *model.Span) interval { return interval{s.Start, s.End} }
 
 // clip leaves what of the pieces lies within [a, b], in place.
 func clip(pieces []interval, a, b model.Time) []interval {

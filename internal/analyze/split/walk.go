@@ -87,7 +87,7 @@ func (w *walk) leave(lastPoll model.Time) {
 	outermost := !up.inLookup
 	if timed(s) {
 		if s.Class == model.Work && !f.working && !outermost {
-			w.other = append(w.other, of(s))
+			w.other = append(w.other, intervalOf(s))
 			f.leaves, f.done = true, max(f.done, s.End)
 			if s.Start < lastPoll {
 				w.hasLeaf, w.lastLeaf = true, max(w.lastLeaf, s.End)
@@ -107,18 +107,18 @@ func (w *walk) leave(lastPoll model.Time) {
 func (w *walk) judge(s *model.Span, f *frame) {
 	switch s.Stage {
 	case model.StageL2Load:
-		w.load, w.loaded = append(w.load, of(s)), true
+		w.load, w.loaded = append(w.load, intervalOf(s)), true
 	case model.StageCoordinatorMatch:
-		w.other, w.upper = append(w.other, of(s)), true
+		w.other, w.upper = append(w.other, intervalOf(s)), true
 	case model.StageLookup:
 		if !f.leaves {
-			w.other, w.upper = append(w.other, of(s)), true
+			w.other, w.upper = append(w.other, intervalOf(s)), true
 			return
 		}
 		w.ownTime(s, min(f.done, s.End))
 	case model.StageSparsePrefetch:
 		if n, ok := s.Attr(model.AttrL2Keys).Number(); ok && n > 0 {
-			w.standIns = append(w.standIns, of(s))
+			w.standIns = append(w.standIns, intervalOf(s))
 		}
 		if f.working && f.leaves {
 			w.ownTime(s, min(f.done, s.End))
@@ -126,7 +126,7 @@ func (w *walk) judge(s *model.Span, f *frame) {
 	case model.StageMPLookupPrefetch:
 		for _, k := range [...]model.AttrKey{model.AttrL2HitTokens, model.AttrL2HitKeys} {
 			if n, ok := s.Attr(k).Number(); ok && n > 0 {
-				w.standIns = append(w.standIns, of(s))
+				w.standIns = append(w.standIns, intervalOf(s))
 				break
 			}
 		}

@@ -79,12 +79,13 @@ func TestLevelMeta(t *testing.T) {
 		deep = []any{deep}
 	}
 	h, _, err := ReadHeader(framed(pack(headerOf(Events).with("level_meta", object{"n", 7, "f", 0.5, "yes", true, "none", nil, "list", []any{1, "a"}, "map", object{"x", -3, "cache_salt", "tenant7"},
-		"cache_salt", "tenant7", "bytes", []byte("\xff\x01"), "deep", deep, "u", uint64(1 << 63)}))))
+		"cache_salt", "tenant7", "prompt", "who", "input", 7, "xApiKey", 12, "tools", object{"content", "who", "output", true, "prompt_tokens", 9}, "bytes", []byte("\xff\x01"), "deep", deep, "u", uint64(1 << 63)}))))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]any{"n": int64(7), "f": 0.5, "yes": true, "none": nil, "list": []any{int64(1), "a"}, "map": map[string]any{"x": int64(-3), "cache_salt": "<redacted>"},
-		"cache_salt": "<redacted 8 bytes>", "bytes": "ff01", "u": uint64(1 << 63)}
+		"cache_salt": "<redacted 8 bytes>", "prompt": "<redacted 4 bytes>", "input": int64(7), "xApiKey": "<redacted 1 bytes>",
+		"tools": map[string]any{"content": "<redacted>", "output": true, "prompt_tokens": int64(9)}, "bytes": "ff01", "u": uint64(1 << 63)}
 	if !reflect.DeepEqual(h.Meta, want) {
 		t.Errorf("level_meta %#v\nwant %#v", h.Meta, want)
 	}
