@@ -10,7 +10,6 @@ import (
 // so one goroutine uses one Builder, and what it returns is good until its next call of the same method.
 type Builder struct {
 	ids      idIndex
-	indexed  *Request          // whose spans ids holds, nil for none
 	repeats  map[*Span][]*Span // by the first span of an id: the others that stayed, in order of their start
 	repeated bool              // an id came twice
 	parts    []*Request
@@ -78,12 +77,12 @@ func (b *Builder) Clean(g *Request) []*Request {
 	return b.parts
 }
 
+// indexed reports whether ids holds the spans of a request.
+func (b *Builder) indexed(r *Request) bool { return r.ids == &b.ids && b.ids.of == r }
+
 // indexes notes whose spans ids holds, nil for those of no request.
 func (b *Builder) indexes(r *Request) {
-	if b.indexed != nil {
-		b.indexed.ids = nil
-	}
-	if b.indexed = r; r != nil {
+	if b.ids.of = r; r != nil {
 		r.ids = &b.ids
 	}
 }

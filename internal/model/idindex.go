@@ -4,6 +4,7 @@ import "math/bits"
 
 // An idIndex finds the spans of one request by (trace, id): an open-addressing table that is reused from request to request.
 type idIndex struct {
+	of    *Request // whose spans it holds, nil for those of none
 	slots []*Span
 	mask  uint64
 }

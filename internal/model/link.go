@@ -21,7 +21,7 @@ type LinkOptions struct {
 //  5. move what sticks out within the uncertainty of the clocks (R6.6), settle window and tail (R4.23–R4.25)
 func (b *Builder) Link(r *Request, hash uint64, clock Clock, opt LinkOptions) {
 	b.climbed, b.nMade, b.noted, b.adrift = 0, 0, linkNotes{}, b.adrift[:0]
-	if b.indexed != r {
+	if !b.indexed(r) {
 		b.ids.fill(r.Spans)
 		b.indexes(r)
 	}

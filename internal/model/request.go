@@ -53,7 +53,7 @@ type Request struct {
 	Anchors       []Anchor // of clocks without an epoch (R4.12), in no order
 	Votes         []Vote   // of what was seen as a span and as lines (R4.10), in no order
 
-	ids *idIndex // of its spans, while its Builder is at no other; nil for none
+	ids *idIndex // of its Builder: of these spans while it says so; nil for none
 }
 
 // A LineProcess is a process as profile lines tell it: where they lie (R4.11) and their pid; the lines of one file are on one clock, whatever their pids.

@@ -9,7 +9,7 @@ type SpanIndex struct {
 
 // Of replaces the content by the spans of a request, until that is changed or its Builder takes up another one.
 func (x *SpanIndex) Of(r *Request) {
-	if x.ids = r.ids; x.ids == nil {
+	if x.ids = r.ids; x.ids == nil || x.ids.of != r {
 		x.own.fill(r.Spans)
 		x.ids = &x.own
 	}
