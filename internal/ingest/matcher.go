@@ -3,14 +3,13 @@ package ingest
 import (
 	"bytes"
 	"encoding/binary"
-	"iter"
 	"slices"
 )
 
 // A matcher finds any of several byte strings in one pass that looks at a fraction of the bytes (Wu and Manber, "A fast algorithm for multi-pattern
 // searching", 1994): where the four bytes at the end of a window stand in none of the strings, the window moves past them. A window is as wide as the
-// shortest string, and no wider than maxWidth: the end of an id tells it from others, its beginning is the same in all of a kind. Of a string in which case
-// does not matter the bytes stand in either case: that costs places in the table, and nothing where most bytes are passed over.
+// shortest string, and no wider than maxWidth: the end of an id tells it from others, its beginning is the same in all of a kind. Windows move alike over
+// letters of either case: only where a match may end does it count whether case matters.
 type matcher struct {
 	patterns []needle
 	width    int                   // of the window, in bytes
@@ -33,8 +32,9 @@ const (
 	ahead      = 4  // places that are looked at together
 )
 
+// gramHash is a hash of four bytes, the same for letters of either case.
 func gramHash(b []byte) uint32 {
-	return binary.LittleEndian.Uint32(b) * 2654435761 >> (32 - shiftBits)
+	return (binary.LittleEndian.Uint32(b) | 0x20202020) * 2654435761 >> (32 - shiftBits)
 }
 
 // newMatcher makes a matcher of patterns of minPattern to maxPattern bytes; there is at least one.
@@ -49,37 +49,14 @@ func newMatcher(patterns []needle) *matcher {
 	for n, p := range patterns {
 		end := p.b[len(p.b)-m.width:]
 		for at := 0; at+gram <= m.width; at++ {
-			for h := range p.hashes(end[at:]) {
-				m.shift[h] = min(m.shift[h], uint8(m.width-gram-at))
-				if at+gram == m.width && !slices.Contains(m.buckets[h], n) {
-					m.buckets[h] = append(m.buckets[h], n)
-				}
+			h := gramHash(end[at:])
+			m.shift[h] = min(m.shift[h], uint8(m.width-gram-at))
+			if at+gram == m.width {
+				m.buckets[h] = append(m.buckets[h], n)
 			}
 		}
 	}
 	return m
-}
-
-// hashes are those of the four bytes that b begins with, in either case where that does not matter.
-func (p *needle) hashes(b []byte) iter.Seq[uint32] {
-	return func(yield func(uint32) bool) {
-	cases:
-		for upper := range 1 << gram { // which of them are in upper case
-			v := [gram]byte(b)
-			for i := range v {
-				if upper>>i&1 == 0 {
-					continue
-				}
-				if !p.fold || v[i] < 'a' || v[i] > 'f' {
-					continue cases
-				}
-				v[i] -= 'a' - 'A'
-			}
-			if !yield(gramHash(v[:])) {
-				return
-			}
-		}
-	}
 }
 
 // farthest is how many bytes the window moves where nothing hints at a match.
