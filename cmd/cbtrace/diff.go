@@ -103,7 +103,7 @@ func (a *app) request(ctx context.Context, in *captureFlags, input, id string) (
 		return nil, err
 	}
 	defer c.Close()
-	ids, _, err := a.chosen(ctx, c, &finder{}, id)
+	ids, _, err := a.chosen(ctx, c, &finder{}, &in.where, id)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", input, err)
 	}

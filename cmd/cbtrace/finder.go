@@ -95,8 +95,8 @@ func isNumber(arg string) bool {
 }
 
 // idFirst finds arguments of inspect that are in another order than an id and its inputs; nothing is read for that. An id may be called like a file: with
-// its inputs named it is an id, and a plain name without an extension is one anyway.
-func idFirst(id string, inputs []string) error {
+// its inputs named it is an id, and a plain name without an extension is one anyway. With keepGoing an input may be missing.
+func idFirst(id string, inputs []string, keepGoing bool) error {
 	missing := ""
 	for _, in := range inputs {
 		if missing == "" && in != ingest.Stdin && !exists(in) {
@@ -109,7 +109,7 @@ func idFirst(id string, inputs []string) error {
 		return fmt.Errorf("%s is an input: want the id of a request before it, or --slowest, --finding or --at; where a request is called so, name its inputs too", id)
 	case isInput && missing != "":
 		return fmt.Errorf("the id comes first: want %s before %s", missing, id)
-	case missing != "" && !exists(id) && likeID(missing):
+	case missing != "" && !keepGoing && !exists(id) && likeID(missing):
 		return fmt.Errorf("%s is no file: want one id at a time, and its inputs behind it", missing)
 	}
 	return nil
@@ -138,9 +138,9 @@ func likeID(s string) bool {
 
 // chosen are the ids of the requests to show: those that have the id, or those that are found without one. caution is what the page of one must
 // say that is not quite what was asked for; "" otherwise.
-func (a *app) chosen(ctx context.Context, c *analyze.Capture, f *finder, id string) (ids []string, caution string, err error) {
+func (a *app) chosen(ctx context.Context, c *analyze.Capture, f *finder, selected *filter, id string) (ids []string, caution string, err error) {
 	if f.used() {
-		return a.searched(ctx, c, f)
+		return a.searched(ctx, c, f, selected)
 	}
 	found, near, err := c.Find(ctx, id)
 	switch {
@@ -165,7 +165,7 @@ func idsOf(found []analyze.Found) []string {
 }
 
 // searched finds requests without an id, and says on stderr which of how many they are. The caution is as of chosen.
-func (a *app) searched(ctx context.Context, c *analyze.Capture, f *finder) (ids []string, caution string, err error) {
+func (a *app) searched(ctx context.Context, c *analyze.Capture, f *finder, selected *filter) (ids []string, caution string, err error) {
 	s := analyze.Search{Findings: f.findings, At: f.at.when(), Limit: max(1, f.slowest)}
 	if f.all || f.latest {
 		s.Limit = 0
@@ -187,16 +187,13 @@ func (a *app) searched(ctx context.Context, c *analyze.Capture, f *finder) (ids 
 	}
 	switch {
 	case len(r.Found) == 0 && what == "":
-		return nil, "", noRequest(c)
+		return nil, "", noneOf(ctx, c, selected)
 	case len(r.Found) == 0:
-		if where := c.Facts().Analysis.Where; where != "" {
-			what += " that satisfies " + where
-		}
-		return nil, "", fmt.Errorf("no request%s%s", what, uncounted(r.Others))
+		return nil, "", fmt.Errorf("no request%s%s%s", what, selection(c), uncounted(r.Others))
 	case r.Outside:
 		return nil, "", missingf("no request%s was going on at %s: the capture is from %s to %s", what, f.at.text, render.Instant(int64(r.Start), a.zone()), render.Instant(int64(r.End), a.zone()))
 	case r.Near:
-		caution = fmt.Sprintf("no request%s was going on at %s: this one is the nearest", what, f.at.text)
+		caution = fmt.Sprintf("no request%s%s was going on at %s%s: this one is the nearest", what, selection(c), f.at.text, uncounted(r.Others))
 	case f.latest:
 		last := &r.Found[0]
 		for i := range r.Found {

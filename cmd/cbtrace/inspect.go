@@ -61,7 +61,7 @@ func newInspect(a *app) *cobra.Command {
 				return errors.New("want the id of a request, or --slowest, --finding or --at")
 			}
 			if !f.used() {
-				return idFirst(args[0], args[1:])
+				return idFirst(args[0], args[1:], in.keepGoing)
 			}
 			return nil
 		},
@@ -82,7 +82,7 @@ func newInspect(a *app) *cobra.Command {
 				return err
 			}
 			defer c.Close()
-			ids, caution, err := a.chosen(cmd.Context(), c, &f, id)
+			ids, caution, err := a.chosen(cmd.Context(), c, &f, &in.where, id)
 			if err != nil {
 				return err
 			}
@@ -113,7 +113,7 @@ func newInspect(a *app) *cobra.Command {
 				}
 				page = func(d *inspect.Document) *render.Page { return view.Joins(d, relatives[d.Request.ID]) }
 			}
-			if format := out.format.value; caution != "" && (format == "table" || format == "markdown") {
+			if format := out.format.value; caution != "" && out.table == "" && (format == "table" || format == "markdown") {
 				without := page
 				page = func(d *inspect.Document) *render.Page { return without(d).Caution(caution) }
 			} else if caution != "" {

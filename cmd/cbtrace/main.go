@@ -35,7 +35,7 @@ type app struct {
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	a := &app{ctx: ctx, stdin: newStandardInput(ctx, stdin), given: stdin, stdout: &pipe{w: stdout}, stderr: &screen{w: stderr}, getenv: os.Getenv}
+	a := &app{ctx: ctx, stdin: newPatientReader(ctx, stdin), given: stdin, stdout: &pipe{w: stdout}, stderr: &screen{w: stderr}, getenv: os.Getenv}
 	defer a.scratch.clear()
 	a.catchSignals(cancel)
 	root := newRoot(a)

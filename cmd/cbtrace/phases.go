@@ -271,11 +271,8 @@ func interval(since, until model.Time, where *time.Location) string {
 
 // noRequest is the error of a capture in which no request was found: what names were seen and what was missing (R3.4).
 func noRequest(c *analyze.Capture) error {
-	if where := c.Facts().Analysis.Where; where != "" {
-		return missingf("no request found that satisfies %s%s", where, uncounted(c.Others()))
-	}
-	if since, until, ok := c.Interval(); ok {
-		return missingf("no request found that starts %s%s", interval(since, until, nil), uncounted(c.Others()))
+	if of := selection(c); of != "" {
+		return missingf("no request found%s%s", of, uncounted(c.Others()))
 	}
 	var names []string
 	for i := range c.Inputs {
@@ -295,6 +292,18 @@ func noRequest(c *analyze.Capture) error {
 }
 
 const namesShown = 20
+
+// selection says which requests --where, --since and --until select: " that satisfies … and starts …"; "" where all are.
+func selection(c *analyze.Capture) string {
+	of, and := "", " that"
+	if where := c.Facts().Analysis.Where; where != "" {
+		of, and = " that satisfies "+where, " and"
+	}
+	if since, until, ok := c.Interval(); ok {
+		of += and + " starts " + interval(since, until, nil)
+	}
+	return of
+}
 
 // uncounted says where nothing else was found that so many requests do not count (R4.4).
 func uncounted(n int64) string {
@@ -329,11 +338,16 @@ func noneOf(ctx context.Context, c *analyze.Capture, f *filter) error {
 
 // meant says what to write for requests that are there and of which --where may have a part of an id, or another id; "" where there are none.
 func meant(f *filter, left []analyze.Found) string {
-	id := f.id()
-	all := func(is func(x *analyze.Found) bool) bool {
-		return !slices.ContainsFunc(left, func(x analyze.Found) bool { return !is(&x) })
+	id, begin, external, want := f.id(), int64(0), int64(0), ""
+	for i := range left {
+		if strings.HasPrefix(left[i].ID, id) {
+			begin++
+		}
+		if strings.HasPrefix(left[i].External, id) {
+			external++
+		}
 	}
-	want := ""
+	n := int64(1)
 	switch beginning := "`" + regexp.QuoteMeta(id) + ".*`"; {
 	case len(left) == 0 || left[0].ID == id || f.expr.IDField() == where.FieldExternalID && left[0].External == id: // something else leaves it out
 		return ""
@@ -341,12 +355,12 @@ func meant(f *filter, left []analyze.Found) string {
 		want = fmt.Sprintf("%s = %q", where.FieldExternalID, left[0].External)
 	case len(left) == 1:
 		want = fmt.Sprintf("%s = %q", where.FieldID, left[0].ID)
-	case all(func(x *analyze.Found) bool { return strings.HasPrefix(x.ID, id) }):
-		want = where.FieldID + " =~ " + beginning
-	case all(func(x *analyze.Found) bool { return strings.HasPrefix(x.External, id) }):
-		want = where.FieldExternalID + " =~ " + beginning
+	case begin > 0:
+		want, n = where.FieldID+" =~ "+beginning, begin
+	case external > 0:
+		want, n = where.FieldExternalID+" =~ "+beginning, external
 	default:
 		return ""
 	}
-	return fmt.Sprintf("\n= wants a whole id; what begins so: %s, of %s", want, render.Plural(int64(len(left)), "request"))
+	return fmt.Sprintf("\n= wants a whole id; what begins so: %s, of %s", want, render.Plural(n, "request"))
 }

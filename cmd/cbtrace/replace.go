@@ -1,8 +1,10 @@
 package main
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -32,6 +34,31 @@ func toReplace(cmd *cobra.Command) (files []replaced) {
 		}
 	}
 	return files
+}
+
+// twice reports two flags that name one file: what is written to it last would be all that is left.
+func twice(cmd *cobra.Command) error {
+	names := map[string]string{}
+	for _, name := range writing {
+		f := cmd.Flags().Lookup(name)
+		if f == nil || !f.Changed {
+			continue
+		}
+		path := f.Value.String()
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			path = real
+		}
+		if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+			continue // a device, a pipe
+		}
+		if path, err := filepath.Abs(path); err == nil {
+			if other := names[path]; other != "" {
+				return fmt.Errorf("--%s and --%s name one file: want two", other, name)
+			}
+			names[path] = name
+		}
+	}
+	return nil
 }
 
 // spare refuses to replace a file that the run reads, by whatever name, through links too.

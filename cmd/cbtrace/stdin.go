@@ -47,14 +47,15 @@ func (a *app) openNamed(path string) (*namedFile, error) {
 		if o.err != nil {
 			return nil, o.err
 		}
-		return &namedFile{newStandardInput(a.ctx, o.f), o.f}, nil
+		return &namedFile{newPatientReader(a.ctx, o.f), o.f}, nil
 	case <-a.ctx.Done():
 		return nil, context.Cause(a.ctx)
 	}
 }
 
-// A standardInput, or what else may keep a run waiting, is read by a goroutine of its own, so that an interrupt ends a run that waits for input (R3.3). One goroutine at a time may use it.
-type standardInput struct {
+// A patientReader reads what may keep a run waiting, standard input or a pipe, in a goroutine of its own, so that an interrupt ends a run that waits
+// (R3.3). One goroutine at a time may use it.
+type patientReader struct {
 	ctx context.Context
 	r   io.Reader
 
@@ -64,14 +65,14 @@ type standardInput struct {
 	read chan int
 }
 
-// stdinSize is how much is read at once, in bytes.
-const stdinSize = 1 << 20
+// patientSize is how much is read at once, in bytes.
+const patientSize = 1 << 20
 
-func newStandardInput(ctx context.Context, r io.Reader) *standardInput {
-	return &standardInput{ctx: ctx, r: r, read: make(chan int, 1)}
+func newPatientReader(ctx context.Context, r io.Reader) *patientReader {
+	return &patientReader{ctx: ctx, r: r, read: make(chan int, 1)}
 }
 
-func (s *standardInput) Read(p []byte) (int, error) {
+func (s *patientReader) Read(p []byte) (int, error) {
 	for len(p) > 0 && len(s.rest) == 0 {
 		if s.err != nil {
 			return 0, s.err
@@ -84,9 +85,9 @@ func (s *standardInput) Read(p []byte) (int, error) {
 }
 
 // fill reads once, or until an interrupt.
-func (s *standardInput) fill() {
+func (s *patientReader) fill() {
 	if s.buf == nil {
-		s.buf = make([]byte, stdinSize)
+		s.buf = make([]byte, patientSize)
 	}
 	var err error
 	go func() {

@@ -15,7 +15,7 @@ import (
 
 // Standard input comes as it is, in whatever pieces, with the error that ends it.
 func TestStandardInput(t *testing.T) {
-	want := bytes.Repeat([]byte("0123456789abcdef"), 3*stdinSize/16+1)
+	want := bytes.Repeat([]byte("0123456789abcdef"), 3*patientSize/16+1)
 	for name, r := range map[string]io.Reader{
 		"whole":        bytes.NewReader(want),
 		"halves":       iotest.HalfReader(bytes.NewReader(want)),
@@ -27,12 +27,12 @@ func TestStandardInput(t *testing.T) {
 		if name == "small pieces" {
 			all = want[:1000]
 		}
-		if got, err := io.ReadAll(newStandardInput(t.Context(), r)); err != nil || !bytes.Equal(got, all) {
+		if got, err := io.ReadAll(newPatientReader(t.Context(), r)); err != nil || !bytes.Equal(got, all) {
 			t.Errorf("%s: %d of %d bytes, %v", name, len(got), len(all), err)
 		}
 	}
 	broken := io.MultiReader(bytes.NewReader(want), iotest.ErrReader(io.ErrClosedPipe))
-	if got, err := io.ReadAll(newStandardInput(t.Context(), broken)); !errors.Is(err, io.ErrClosedPipe) || !bytes.Equal(got, want) {
+	if got, err := io.ReadAll(newPatientReader(t.Context(), broken)); !errors.Is(err, io.ErrClosedPipe) || !bytes.Equal(got, want) {
 		t.Errorf("broken: %d bytes, %v", len(got), err)
 	}
 }
@@ -52,7 +52,7 @@ func TestStandardInputInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	r, w := io.Pipe()
 	defer w.Close()
-	in := newStandardInput(ctx, r)
+	in := newPatientReader(ctx, r)
 	time.AfterFunc(10*time.Millisecond, cancel)
 	if n, err := in.Read(make([]byte, 10)); n != 0 || !errors.Is(err, context.Canceled) {
 		t.Errorf("%d, %v", n, err)

@@ -16,7 +16,7 @@ const (
 	NoMatch     Match = iota
 	MatchID           // its id: internal, else external, else trace
 	MatchOther        // its external id, a trace it has spans in, or the id of which it is a later execution
-	MatchPrefix       // its id or external id begins so
+	MatchPrefix       // its id, external id or one of its traces begins so
 )
 
 // A Found is a request that fits what was asked for.
@@ -48,7 +48,7 @@ func (q Query) match(r *model.Request) Match {
 	if r.External == q.text && r.External != "" || r.Reused && strings.HasPrefix(r.ID, q.text+"#") || q.matchTrace(r) {
 		return MatchOther
 	}
-	if len(q.text) >= model.MinPrefix && (strings.HasPrefix(r.ID, q.text) || strings.HasPrefix(r.External, q.text)) {
+	if len(q.text) >= model.MinPrefix && (strings.HasPrefix(r.ID, q.text) || strings.HasPrefix(r.External, q.text) || q.anyTrace(r, func(text string) bool { return strings.HasPrefix(text, q.low) })) {
 		return MatchPrefix
 	}
 	return NoMatch
@@ -58,17 +58,22 @@ func (q Query) matchTrace(r *model.Request) bool {
 	if len(q.text) != 32 && len(q.text) != 16 {
 		return false
 	}
+	want := strings.Repeat("0", 32-len(q.low)) + q.low
+	return q.anyTrace(r, func(text string) bool { return text == want || len(q.low) == 16 && strings.HasSuffix(text, q.low) })
+}
+
+// anyTrace reports whether a trace that a request has spans in is what hex digits ask for.
+func (q Query) anyTrace(r *model.Request, is func(text string) bool) bool {
 	if strings.Trim(q.low, "0123456789abcdef") != "" {
 		return false
 	}
-	want := strings.Repeat("0", 32-len(q.low)) + q.low
 	var last model.TraceID
 	for _, s := range r.Spans {
 		if s.Trace == last {
 			continue
 		}
 		last = s.Trace
-		if text := r.Dict.TraceIDText(s.Trace); text == want || len(q.low) == 16 && strings.HasSuffix(text, q.low) {
+		if is(r.Dict.TraceIDText(s.Trace)) {
 			return true
 		}
 	}

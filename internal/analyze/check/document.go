@@ -29,7 +29,7 @@ type Document struct {
 	Clock    []report.Clock   `json:"clock" doc:"what is added to the clocks of processes"`
 }
 
-// An Input is a file that was read, and what was wrong with it.
+// An Input is a file that was to be read, and what was wrong with it.
 type Input struct {
 	report.Input
 	Notes     []string `json:"notes" doc:"choices and remarks"`

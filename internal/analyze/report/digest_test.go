@@ -41,7 +41,7 @@ func TestDigestRoundTrip(t *testing.T) {
 }
 
 // R8.4: what a digest holds of a row; stages outside the vocabulary and those that were only made up are left out.
-func TestDigestOf(t *testing.T) {
+func TestDigestOfRow(t *testing.T) {
 	dict := model.NewDict()
 	r := rowOf("id", 12, 34)
 	r.Model, r.Instance, r.Verdict, r.Findings = "llama", "lmcache-0", model.LoadMany, 5

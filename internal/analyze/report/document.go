@@ -40,7 +40,7 @@ type Document struct {
 	Selected          Window             `json:"selected" doc:"what of window lies within --since and --until: load is over that"`
 }
 
-// An Input is a file that was read.
+// An Input is a file that was read, or could not be.
 type Input struct {
 	File       string   `json:"file"`
 	Format     string   `json:"format" doc:"as it was recognised, with +gzip, +zstd, +framed"`
