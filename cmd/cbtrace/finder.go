@@ -138,9 +138,9 @@ func likeID(s string) bool {
 
 // chosen are the ids of the requests to show: those that have the id, or those that are found without one. caution is what the page of one must
 // say that is not quite what was asked for; "" otherwise.
-func (a *app) chosen(ctx context.Context, c *analyze.Capture, f *finder, selected *filter, id string) (ids []string, caution string, err error) {
+func (a *app) chosen(ctx context.Context, c *analyze.Capture, f *finder, in *filter, id string) (ids []string, caution string, err error) {
 	if f.used() {
-		return a.searched(ctx, c, f, selected)
+		return a.searched(ctx, c, f, in)
 	}
 	found, near, err := c.Find(ctx, id)
 	switch {
@@ -165,7 +165,7 @@ func idsOf(found []analyze.Found) []string {
 }
 
 // searched finds requests without an id, and says on stderr which of how many they are. The caution is as of chosen.
-func (a *app) searched(ctx context.Context, c *analyze.Capture, f *finder, selected *filter) (ids []string, caution string, err error) {
+func (a *app) searched(ctx context.Context, c *analyze.Capture, f *finder, in *filter) (ids []string, caution string, err error) {
 	s := analyze.Search{Findings: f.findings, At: f.at.when(), Limit: max(1, f.slowest)}
 	if f.all || f.latest {
 		s.Limit = 0
@@ -187,13 +187,13 @@ func (a *app) searched(ctx context.Context, c *analyze.Capture, f *finder, selec
 	}
 	switch {
 	case len(r.Found) == 0 && what == "":
-		return nil, "", noneOf(ctx, c, selected)
+		return nil, "", noneOf(ctx, c, in)
 	case len(r.Found) == 0:
-		return nil, "", fmt.Errorf("no request%s%s%s", what, selection(c), uncounted(r.Others))
+		return nil, "", fmt.Errorf("no request%s%s%s", what, selected(c), uncounted(r.Others))
 	case r.Outside:
 		return nil, "", missingf("no request%s was going on at %s: the capture is from %s to %s", what, f.at.text, render.Instant(int64(r.Start), a.zone()), render.Instant(int64(r.End), a.zone()))
 	case r.Near:
-		caution = fmt.Sprintf("no request%s%s was going on at %s%s: this one is the nearest", what, selection(c), f.at.text, uncounted(r.Others))
+		caution = fmt.Sprintf("no request%s%s was going on at %s%s: this one is the nearest", what, selected(c), f.at.text, uncounted(r.Others))
 	case f.latest:
 		last := &r.Found[0]
 		for i := range r.Found {

@@ -202,7 +202,11 @@ func (a *app) listSaved(paths []string, in *captureFlags, f *listFlags) (*list.D
 		found.Add(&q)
 	}
 	if found.Total == 0 {
-		return nil, errors.New("no request found in " + render.Plural(int64(len(paths)), "saved report") + uncounted(others) + meant(&in.where, alike))
+		of := selection("", since, until, given)
+		if in.where.expr != nil {
+			of = selection(in.where.expr.String(), since, until, given)
+		}
+		return nil, errors.New("no request found" + of + " in " + render.Plural(int64(len(paths)), "saved report") + uncounted(others) + meant(&in.where, alike))
 	}
 	a.alone(which)
 	doc := found.Document(r.Dict)

@@ -271,7 +271,7 @@ func interval(since, until model.Time, where *time.Location) string {
 
 // noRequest is the error of a capture in which no request was found: what names were seen and what was missing (R3.4).
 func noRequest(c *analyze.Capture) error {
-	if of := selection(c); of != "" {
+	if of := selected(c); of != "" {
 		return missingf("no request found%s%s", of, uncounted(c.Others()))
 	}
 	var names []string
@@ -294,15 +294,21 @@ func noRequest(c *analyze.Capture) error {
 const namesShown = 20
 
 // selection says which requests --where, --since and --until select: " that satisfies … and starts …"; "" where all are.
-func selection(c *analyze.Capture) string {
+func selection(where string, since, until model.Time, some bool) string {
 	of, and := "", " that"
-	if where := c.Facts().Analysis.Where; where != "" {
+	if where != "" {
 		of, and = " that satisfies "+where, " and"
 	}
-	if since, until, ok := c.Interval(); ok {
+	if some {
 		of += and + " starts " + interval(since, until, nil)
 	}
 	return of
+}
+
+// selected is the selection of a capture.
+func selected(c *analyze.Capture) string {
+	since, until, some := c.Interval()
+	return selection(c.Facts().Analysis.Where, since, until, some)
 }
 
 // uncounted says where nothing else was found that so many requests do not count (R4.4).

@@ -90,7 +90,7 @@ func (t *instant) Set(s string) error {
 		return fmt.Errorf("the year %d is out of range: want one from 1678 to 2261", at.Year())
 	}
 	if err != nil {
-		return fmt.Errorf("want RFC 3339, as 2025-11-29T16:00:00Z, or a time before the end of the capture, as -2h")
+		return fmt.Errorf("want a time such as 2025-11-29T16:00:00Z, 2025-11-29T16:00 or 2025-11-29, or one before the end of the capture, as -2h")
 	}
 	*t = instant{text: s, at: at, zoned: zoned}
 	return nil

@@ -187,6 +187,13 @@ func (v *View) reportStages(p *Page, d *report.Document) {
 	t := &Table{Name: "stages", Columns: append([]Column{{Name: "stage", Shrink: true, Most: nameMost}, {Name: "owner", Hidden: true}, {Name: "spans", Kind: Tally, Drop: 3}, {Name: "requests", Kind: Tally, Hidden: true}}, append(seriesColumns(many),
 		Column{Name: "mean", Kind: Time, Drop: 7}, Column{Name: "on path", Key: "critical", Kind: Share}, Column{Name: "path", Key: "critical", Kind: Time, Hidden: true}, Column{Name: "alone", Key: "drag", Kind: Time, Hidden: true},
 		Column{Name: "self", Kind: Time, Drop: 6}, Column{Name: "total", Kind: Time, Hidden: true})...)}
+	if v.Sort != StageOrders[0] { // the column of the order is shown, however little space there is
+		for i := range t.Columns {
+			if c := &t.Columns[i]; c.Name == v.Sort {
+				c.Hidden, c.Drop = false, 0
+			}
+		}
+	}
 	for i := range stages {
 		s := &stages[i]
 		who, times := []Cell{Word(stageName(s.Stage, s.Owner)), Word(s.Owner), Of(s.Spans), Of(s.Requests)}, append(seriesCells(&s.Series, many), Known(s.MeanNS), KnownFloat(s.CriticalShare), Of(s.CriticalNS), Of(s.DragNS),
