@@ -181,7 +181,7 @@ const allRequests = "all"
 // what was not found. Below it what became of the tokens found.
 func hitTable(requested, hit, prefix, segmented, nonPrefix, l1, l2, written, shortfall model.Opt) *Table {
 	t := &Table{Name: "hits", Columns: []Column{{Name: "tokens", Key: "part"}, {Name: "", Key: "tokens", Kind: Tally}, {Name: "", Key: "requested", Kind: Share},
-		{Name: "requests", Idle: allRequests}, {Name: "of what was requested", Key: "bar", Kind: Bar}}}
+		{Name: "requests", Idle: allRequests}, {Name: "of requested", Key: "bar", Kind: Bar}}}
 	of := allRequests
 	add := func(sign, name string, n model.Opt) {
 		if n.OK {
