@@ -261,8 +261,8 @@ func (f *file) piece(buf []byte) (t task, ok bool) {
 // report says how the input ended. Where it was refused before its end, what was not read of it says nothing.
 func (src *source) report(in *Input, rep *decode.Report, refused bool) {
 	if src.broken != nil {
-		rep.Truncated = true
-		rep.Problem(0, src.came, src.why())
+		rep.Truncated = rep.Truncated || !errors.Is(src.broken, errBehind)
+		rep.Problem(0, *src.came, src.why())
 	}
 	if in.Size >= 0 && rep.Bytes < in.Size && src.broken == nil && !refused {
 		rep.Truncated = true

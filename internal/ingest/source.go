@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"encoding/binary"
@@ -27,7 +28,7 @@ type source struct {
 	file   io.Reader // as it lies on disk, counted
 	closer []func()
 	r      io.Reader     // the rest, after head
-	came   int64         // bytes of the content that were read so far
+	came   *int64        // bytes of the content that were read so far
 	head   []byte        // the first bytes of the content
 	whole  bool          // head is all of it
 	nuls   int64         // NUL bytes before head, which were dropped
@@ -61,7 +62,7 @@ func (c counter) Read(p []byte) (int, error) {
 
 // open opens an input and takes its compressions off. n counts the bytes that are read of the file.
 func (s *Set) open(in *Input, n *int64, total *atomic.Int64) (*source, error) {
-	src := &source{plain: true, block: cmp.Or(s.block, blockSize), limit: s.limit}
+	src := &source{came: new(int64), plain: true, block: cmp.Or(s.block, blockSize), limit: s.limit}
 	var r io.Reader
 	switch {
 	case in.Path == Stdin:
@@ -78,7 +79,7 @@ func (s *Set) open(in *Input, n *int64, total *atomic.Int64) (*source, error) {
 		r = f
 	}
 	src.file = counter{r, n, total}
-	src.r = counter{src.file, &src.came, nil}
+	src.r = counter{src.file, src.came, nil}
 	src.peek()
 	for range maxLayers {
 		if !src.unwrap() {
@@ -160,6 +161,7 @@ func (src *source) all() io.Reader {
 }
 
 const (
+	gzipMagic     = "\x1f\x8b"
 	zstdMagic     = 0xfd2fb528
 	skippableMask = 0xfffffff0
 	skippable     = 0x184d2a50
@@ -176,8 +178,8 @@ func isZstd(b []byte) bool {
 // unwrap takes one compression off, and reports whether there was one.
 func (src *source) unwrap() bool {
 	switch {
-	case len(src.head) >= 2 && src.head[0] == 0x1f && src.head[1] == 0x8b:
-		z, err := gzip.NewReader(src.all())
+	case bytes.HasPrefix(src.head, []byte(gzipMagic)):
+		z, err := newMembers(src.all())
 		if err != nil {
 			src.fail(err, "+gzip")
 			return false
@@ -197,8 +199,71 @@ func (src *source) unwrap() bool {
 	return true
 }
 
+// members reads the members of a gzip file one after the other. NUL bytes behind the last one pad it, as gunzip has it.
+type members struct {
+	in     *bufio.Reader
+	member *gzip.Reader
+}
+
+func newMembers(r io.Reader) (*members, error) {
+	in := bufio.NewReader(r)
+	z, err := gzip.NewReader(in)
+	if err != nil {
+		return nil, err
+	}
+	z.Multistream(false)
+	return &members{in, z}, nil
+}
+
+func (m *members) Read(p []byte) (int, error) {
+	for {
+		n, err := m.member.Read(p)
+		if n > 0 && err == io.EOF { // which is said again
+			return n, nil
+		}
+		if err != io.EOF {
+			return n, err
+		}
+		if err := m.next(); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// next begins the member behind one that was read; io.EOF: there is none.
+func (m *members) next() error {
+	head, err := m.in.Peek(2)
+	if len(head) == 0 {
+		return err
+	}
+	if !bytes.HasPrefix([]byte(gzipMagic), head) {
+		return m.behind()
+	}
+	if err := m.member.Reset(m.in); err != nil {
+		return err
+	}
+	m.member.Multistream(false)
+	return nil
+}
+
+// behind passes over what is no member.
+func (m *members) behind() error {
+	for {
+		switch b, err := m.in.ReadByte(); {
+		case err != nil:
+			return err
+		case b != 0:
+			return errBehind
+		}
+	}
+}
+
+// errBehind is why an input ends before its file, although nothing of what was compressed is missing.
+var errBehind = errors.New("gzip: other bytes behind the compression")
+
 func (src *source) layer(r io.Reader, suffix string) {
-	src.r, src.came, src.suffix, src.plain = counter{r, &src.came, nil}, 0, suffix+src.suffix, false
+	src.came = new(int64) // what is compressed goes on counting elsewhere
+	src.r, src.suffix, src.plain = counter{r, src.came, nil}, suffix+src.suffix, false
 	src.peek()
 }
 
@@ -215,5 +280,5 @@ var errCut = errors.New("ends in the middle")
 // fail ends an input at the head of a compression.
 func (src *source) fail(err error, suffix string) {
 	src.suffix = suffix + src.suffix
-	src.broken, src.head, src.whole, src.came = err, nil, true, 0
+	src.broken, src.head, src.whole, src.came = err, nil, true, new(int64)
 }
