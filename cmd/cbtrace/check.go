@@ -29,6 +29,12 @@ func newCheck(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if d.Requests == 0 && c.Others() == 0 && c.Facts().Analysed.N > 0 { // what is wrong is the selection, not the capture
+				if err := a.judge(c, &in); err != nil {
+					return err
+				}
+				return noneOf(cmd.Context(), c, &in.where)
+			}
 			a.verdict = checkStatus(d.Verdict)
 			return show(a, &out, a.view(args).Check(d), []*check.Document{d})
 		},

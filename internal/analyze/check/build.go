@@ -86,6 +86,9 @@ func (b *builder) input() {
 	var records, lost int64
 	for i := range b.Inputs {
 		in := &b.Inputs[i]
+		if records += in.Skipped; in.Skipped > 0 { // of inputs of which nothing could be used too
+			skipped = append(skipped, in.Here(firstOfRecord(in)))
+		}
 		switch {
 		case in.Foreign():
 			foreign = append(foreign, in.Here(in.File+": "+in.Unusable))
@@ -96,11 +99,7 @@ func (b *builder) input() {
 		case in.Truncated:
 			cut = append(cut, in.Here(in.File))
 		}
-		switch {
-		case in.Skipped > 0:
-			records += in.Skipped
-			skipped = append(skipped, in.Here(firstOf(in.Errors, in.File)))
-		case in.ErrorCount > 0 && !in.Truncated:
+		if in.ErrorCount > 0 && in.Skipped == 0 && !in.Truncated {
 			damaged = append(damaged, in.Here(firstOf(in.Errors, in.File)))
 		}
 		if in.Gaps > 0 {
@@ -121,7 +120,7 @@ func (b *builder) input() {
 		slices.Sort(names)
 		b.add(Problem{Code: "no_request", Severity: Bad, Count: 1, Unit: "capture", Exemplars: slices.Compact(names),
 			Message:  "No request was found: no span has a session_id, request_id, req_id or external_request_id, and no llm_request a gen_ai.request.id.",
-			WhatToDo: "Look at what the files hold, and whether --since, --until and --where leave anything."})
+			WhatToDo: "Look at what the files hold."})
 	case b.tally.n[anyRequest] == 0:
 		b.add(Problem{Code: "no_vocabulary", Severity: note, Count: 1, Unit: "capture",
 			Message:  "No span is one of vLLM, LMCache or CacheBlend, so every trace counts as a request of which only times are known.",
@@ -134,7 +133,7 @@ func (b *builder) input() {
 		Message:  "Records are broken and were left out.",
 		WhatToDo: "Look at the places named: a file that two processes wrote, or one that was copied while it was written."})
 	b.add(Problem{Code: "damaged_input", Severity: Bad, Count: int64(len(damaged)), Of: int64(len(b.Inputs)), Unit: "input", Exemplars: damaged,
-		Message:  "Parts of records cannot be read and were left out; the rest of them counts.",
+		Message:  "Parts of files cannot be read and were left out; the rest of them counts.",
 		WhatToDo: "Look at the places named, and at what wrote them."})
 	b.add(Problem{Code: "truncated_input", Severity: Bad, Count: int64(len(cut)), Of: int64(len(b.Inputs)), Unit: "input", Exemplars: cut,
 		Message:  "Files end in the middle of a record: what came after is missing.",
@@ -158,6 +157,17 @@ func firstOf(texts []string, otherwise string) string {
 		return texts[0]
 	}
 	return otherwise
+}
+
+// firstOfRecord is the first error of a record. Of an input of lines it has a line: what is said of the input as a whole has none and comes before,
+// such as how its compression ended.
+func firstOfRecord(in *model.InputStats) string {
+	for _, text := range in.Errors {
+		if at, ok := strings.CutPrefix(text, in.File+":"); ok && !strings.HasPrefix(at, " ") {
+			return text
+		}
+	}
+	return firstOf(in.Errors, in.File)
 }
 
 // finding adds a finding of the capture as it is registered.

@@ -174,7 +174,13 @@ func TestBuild(t *testing.T) {
 		{"broken records", input(model.InputStats{File: "b", Format: "otlp-json", Spans: 2, Skipped: 3, ErrorCount: 3, Errors: []string{"b:7: x", "b:9: y"}}),
 			[]string{"skipped_records bad 3/0 record b:7: x"}},
 		{"cut in a record and in its compression", input(model.InputStats{File: "b", Format: "otlp-json+gzip", Spans: 2, Skipped: 1, ErrorCount: 2, Errors: []string{"b: offset 9: gzip: cut", "b:3: cut"}, Truncated: true}),
-			[]string{"skipped_records bad 1/0 record b: offset 9: gzip: cut", "truncated_input bad 1/2 input b"}},
+			[]string{"skipped_records bad 1/0 record b:3: cut", "truncated_input bad 1/2 input b"}},
+		{"broken records of an input without lines", input(model.InputStats{File: "b", Format: "otlp-proto+gzip", Spans: 2, Skipped: 1, ErrorCount: 2, Errors: []string{"b: offset 5: x", "b: offset 9: gzip: cut"}, Truncated: true}),
+			[]string{"skipped_records bad 1/0 record b: offset 5: x", "truncated_input bad 1/2 input b"}},
+		{"broken records, of an unusable input too", func(s *Subject) {
+			input(model.InputStats{File: "b", Format: "otlp-json", Spans: 2, Skipped: 2, ErrorCount: 2, Errors: []string{"b:7: x", "b:9: y"}})(s)
+			input(model.InputStats{File: "c", Format: "otlp-json", Unusable: "nothing in it could be read: z", Skipped: 1, ErrorCount: 1, Errors: []string{"c:1: z"}})(s)
+		}, []string{"unusable_input bad 1/3 input c:1: z", "skipped_records bad 3/0 record b:7: x"}},
 		{"parts of records", input(model.InputStats{File: "b", Format: "otlp-json", Spans: 2, ErrorCount: 4, Errors: []string{"b:3: span: a time is past the year 2262; left out"}}),
 			[]string{"damaged_input bad 1/2 input b:3: span: a time is past the year 2262; left out"}},
 		{"cut", input(model.InputStats{File: "b", Format: "otlp-json", Spans: 2, ErrorCount: 1, Errors: []string{"b:9: cut"}, Truncated: true}),
