@@ -38,12 +38,12 @@ var secretKeys = []secretRow{
 	{"gen_ai.prompt gen_ai.completion", begins, Secret, "OpenTelemetry and OpenLLMetry: what was asked and answered, one attribute or one per message"},
 	{"gen_ai.input.messages gen_ai.output.messages gen_ai.system_instructions", parts, Secret, "OpenTelemetry: the chat"},
 	{"token_ids input_ids output_ids", among, Secret, "vLLM, LMCache: prompts and answers after the tokenizer, which anyone can turn back into text"},
-	{"cache_salt kv_ack.detail", parts, Secret, "vLLM: what keeps the caches of tenants apart; the proxy: texts of errors, with what was asked in them"},
+	{"cache_salt cache_salts kv_ack.detail", parts, Secret, "vLLM: what keeps the caches of tenants apart; the proxy: texts of errors, with what was asked in them"},
 	{"traceparent trace_parent tracestate trace_state", among, Secret, "W3C: who holds them can write into the traces of others"},
 	{"authorization cookie cookies", among, Secret, "OpenTelemetry: http.request.header.authorization, .proxy-authorization, .cookie, http.response.header.set-cookie"},
 	{"password passwords passwd passphrase secret secrets credential credentials jwt", among, Secret, "credentials by their name"},
-	{"api_key api_keys apikey apikeys access_key accesskey secretkey private_key privatekey signing_key encryption_key subscription_key", among, Secret,
-		"keys of services: vLLM's --api-key, x-api-key, those of clouds"},
+	{"api_key api_keys aiapi_key apikey apikeys access_key accesskey secretkey private_key privatekey signing_key encryption_key subscription_key", among, Secret,
+		"keys of services: vLLM's --api-key, x-api-key, OpenAIAPIKey, those of clouds"},
 	{"access_token accesstoken refresh_token id_token auth_token authtoken api_token bearer bearer_token session_token security_token csrf_token " +
 		"xsrf_token hf_token hub_token github_token gitlab_token vault_token", among, Secret, "tokens that open something; those of a model are counted"},
 	{"llm.headers connection_string", parts, Secret, "OpenLLMetry: all headers of a call; OpenTelemetry: how to get into a database"},
@@ -67,11 +67,13 @@ var secretKeys = []secretRow{
 	{"token", parts, SecretText, "a credential, or a piece of an answer"},
 }
 
-// Words that say, in the part of a key that has a secret word, that it counts or names something: num_token_ids, prompt_tokens, api_key_id.
+// Words that say, in the part of a key that has a secret word, that it counts or names something: num_token_ids, prompt_tokens, api_key_id. Names do it as
+// the part after it too, when that is the last: k8s.secret.name.
 var (
 	counters = words("num n count total max min avg mean has is")                                                                         // before all others
 	measures = words("tokens count total length len size bytes ms us ns s seconds time latency duration ratio rate percent throughput")   // after it, or last
 	kinds    = words("id type mode version scheme format encoding status reason enabled required present valid role index expiry policy") // after it and last
+	names    = words("name path arn")                                                                                                     // after it and last
 )
 
 func words(text string) map[string]bool {
@@ -107,28 +109,32 @@ var spellings = func() map[string][]spelling {
 func SecrecyOf(key string) Secrecy {
 	var buf [128]byte
 	plain := spelled(buf[:0], key, false)
-	s := secrecyOf(plain)
+	s, shown := rowsOf(plain)
 	if s != Secret {
 		if n := len(plain); len(spelled(plain[:0], key, true)) != n { // it has words like ApiKey
-			s = max(s, secrecyOf(spelled(plain[:0], key, true)))
+			camel, also := rowsOf(spelled(plain[:0], key, true))
+			s, shown = max(s, camel), shown || also
 		}
+	}
+	if s == SecretText && shown {
+		return Shown
 	}
 	return s
 }
 
-// spelled is a key as the table has them: small letters, dots between parts, underscores between words. With camel a word begins where a capital
-// letter follows a small one or a digit.
+// spelled is a key as the table has them: small letters, dots between parts, underscores between words. With camel a word begins at a capital
+// letter that follows a small one or a digit, or that two small ones follow: HFToken has two words, TokenIDs too.
 func spelled(out []byte, key string, camel bool) []byte {
 	for i := range len(key) {
 		switch c := key[i]; {
-		case 'A' <= c && c <= 'Z':
-			if camel && i > 0 && (key[i-1] >= 'a' && key[i-1] <= 'z' || key[i-1] >= '0' && key[i-1] <= '9') {
+		case isCapital(c):
+			if camel && i > 0 && (isSmall(key[i-1]) || isDigit(key[i-1]) || isCapital(key[i-1]) && i+2 < len(key) && isSmall(key[i+1]) && isSmall(key[i+2])) {
 				out = append(out, '_')
 			}
 			out = append(out, c+'a'-'A')
 		case c == '/' || c == ':' || c == '.':
 			out = append(out, '.')
-		case 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c >= 0x80:
+		case isSmall(c) || isDigit(c) || c >= 0x80:
 			out = append(out, c)
 		default:
 			out = append(out, '_')
@@ -137,27 +143,31 @@ func spelled(out []byte, key string, camel bool) []byte {
 	return out
 }
 
-// secrecyOf is SecrecyOf of a key that is spelled as the table has them.
-func secrecyOf(key []byte) Secrecy {
-	s, shown := Shown, false
+func isCapital(c byte) bool { return 'A' <= c && c <= 'Z' }
+func isSmall(c byte) bool   { return 'a' <= c && c <= 'z' }
+func isDigit(c byte) bool   { return '0' <= c && c <= '9' }
+
+// rowsOf is what the rows that a key stands in hide, the most of any, and whether one of them shows it. The key is spelled as the table has them.
+func rowsOf(key []byte) (s Secrecy, shown bool) {
 	for at := 0; at < len(key); at++ { // at is where a word begins
 		end := wordEnd(key, at)
-		for _, sp := range spellings[string(key[at:end])] {
+		bare := end // digits at the end of a word do not make it another one: password2
+		for bare > at && isDigit(key[bare-1]) {
+			bare--
+		}
+		for _, sp := range spellings[string(key[at:bare])] {
 			if !sp.stands(key, at) {
 				continue
 			}
 			if sp.row.hides == Secret {
-				return Secret
+				return Secret, false
 			}
 			s = max(s, sp.row.hides)
 			shown = shown || sp.row.hides == Shown
 		}
 		at = end
 	}
-	if shown {
-		return Shown
-	}
-	return s
+	return s, shown
 }
 
 // stands reports whether a spelling is in a key at the beginning of a word of it, where its row wants it.
@@ -167,6 +177,9 @@ func (sp spelling) stands(key []byte, at int) bool {
 		return false
 	}
 	before, after := key[:at], key[at+n:]
+	for len(after) > 0 && isDigit(after[0]) {
+		after = after[1:]
+	}
 	wholeBefore := at == 0 || key[at-1] == '.'
 	wholeAfter := len(after) == 0 || after[0] == '.'
 	switch sp.row.place {
@@ -190,7 +203,7 @@ func describes(before, after []byte) bool {
 		return true
 	}
 	if len(after) == 0 || after[0] == '.' {
-		return false
+		return len(after) > 0 && names[string(after[1:])]
 	}
 	next := after[1:wordEnd(after, 1)]
 	last, end := next, 1+len(next)
@@ -199,7 +212,7 @@ func describes(before, after []byte) bool {
 		end = wordEnd(after, begin)
 		last = after[begin:end]
 	}
-	return measures[string(next)] || measures[string(last)] || end == 1+len(next) && kinds[string(next)]
+	return measures[string(next)] || measures[string(last)] || end == 1+len(next) && (kinds[string(next)] || names[string(next)])
 }
 
 // wordEnd is where the word that begins at i ends.

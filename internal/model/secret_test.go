@@ -22,7 +22,10 @@ func TestSecrecyOf(t *testing.T) {
 			api_key apiKey APIKey apikey x-api-key X-API-Key http.request.header.x-api-key OPENAI_API_KEY
 			password passwd db.password user_password client_secret AWS_SECRET_ACCESS_KEY credentials gcp/credentials secret
 			access_token accessToken refresh_token id_token http.request.header.x-auth-token HF_TOKEN x-amz-security-token bearer
-			x-goog-iap-jwt-assertion Ocp-Apim-Subscription-Key private_key llm.headers db.connection_string usage.api_key password.type`,
+			x-goog-iap-jwt-assertion Ocp-Apim-Subscription-Key private_key llm.headers db.connection_string usage.api_key password.type
+			HFToken hfToken myHFToken APIKey userAPIKey OpenAIAPIKey openAIAPIKey azure.OpenAIAPIKey JWTToken AWSSecretAccessKey promptTokenIDs TokenIDs tokenIDsText
+			password2 db.password12 password2_text password2Text api_key2 api_keys2.0 cache_salts cacheSalts
+			usage.APIKey cost.apiKey aws.secretsmanager.secret k8s.secret.name.0 k8s.secret.data secret.name.text gen_ai.prompt.path secret_name_text`,
 		SecretText: `
 			prompt prompts prompt_text system_prompt negative_prompt prompt_embeds prompt_logprobs llm.prompts llm.prompts.0.content llm.prompts.0.prompt.text
 			llm.completions.0.content completion llm.content.completion.chunk traceloop.prompt.template llm.prompt_template.variables ai.prompt.messages
@@ -30,7 +33,8 @@ func TestSecrecyOf(t *testing.T) {
 			input output inputs input.value output.value traceloop.entity.input traceloop.entity.output mlflow.spanInputs langfuse.observation.output
 			content document.content retrieval.documents.3.document.content choices choices.0.text ai.response.text generated_text
 			gen_ai.tool.call.arguments ai.toolCall.args tool_calls gen_ai.tool.definitions mcp.response.value
-			gen_ai.retrieval.query.text embedding.embeddings.0.embedding.vector reranker.query gen_ai.retrieval.documents token`,
+			gen_ai.retrieval.query.text embedding.embeddings.0.embedding.vector reranker.query gen_ai.retrieval.documents token
+			prompt2 systemPrompt2 input2.value LLMPrompt userLLMPrompts mimeType.output llm.tokenCounts.prompt`,
 		Shown: `
 			gen_ai.usage.prompt_tokens gen_ai.usage.completion_tokens gen_ai.usage.input_tokens llm.usage.total_tokens prompt_tokens completion_tokens n_prompt_tokens
 			token_count llm.token_count.prompt llm.token_count.completion_details.reasoning llm.cost.prompt hit_tokens tokens max_tokens num_tokens
@@ -38,6 +42,9 @@ func TestSecrecyOf(t *testing.T) {
 			time_to_first_token gen_ai.token.type prompt_id prompt_version prompt_throughput avg_prompt_throughput completion_time completion_reason
 			authorization_mode api_key_id password_policy has_cookie cookie_count num_cookies max_prompt_len is_secret_set
 			gen_ai.output.type input.mime_type content_type content-length http.request.header.content-type input_type output_path prompting impromptu
+			llm.tokenCount.prompt llm.tokenCount.completionDetails.reasoning llm.token_count.promptDetails output.mimeType input.mimeType llm.usage.systemPrompt
+			k8s.secret.name aws.secretsmanager.secret.arn secret.path private_key_path privateKeyPath secret_name secret_arn cookie_name cookie.name prompt_name prompts.name
+			numTokenIDs NumTokenIds password2_length APIKeyID JWTs password2nd 2 0.1
 			kv_ack kv_ack.details gen_ai gen_ai.system gen_ai.request.model request_id external_request_id session_id model engine_id device
 			error exception.message db.query.text http.url user.id tokenizer secretary cookiecutter chunk_hashes api keys key messaging.system`,
 	} {
