@@ -63,16 +63,17 @@ func redactText(text, key []byte, depth int) []byte {
 		done = to
 	}
 	var path [][]byte // keys of the objects that are open; key is the last one
+	var name []byte   // that the last object has so far, for its value: {"name": "authorization", "value": …}
 	for i := 0; i < len(text); {
 		switch c := text[i]; c {
 		case '{', '[':
 			path = append(path, key)
-			key = nil
+			key, name = nil, nil
 		case '}', ']':
 			if n := len(path); n > 0 {
 				path = path[:n-1]
 			}
-			key = nil
+			key, name = nil, nil
 		case ',':
 			key = nil
 		case '"', '\'':
@@ -86,12 +87,20 @@ func redactText(text, key []byte, depth int) []byte {
 				if shown := redactInner(inner, path, key, depth); shown != nil {
 					replace(i, end, shown)
 				}
+				if k := string(key); k == "name" || k == "key" {
+					name = unquote(inner)
+				}
 				i = end
 				continue
 			}
 			key = unquote(inner)
 			i = skipBlanks(text, colon+1)
-			if secrecy := SecrecyOf(string(joined(path, key))); i < len(text) && secrecy != Shown {
+			secrecy := SecrecyOf(string(joined(path, key)))
+			if name != nil && string(key) == "value" {
+				secrecy = max(secrecy, SecrecyOf(string(joined(path, name))))
+				name = nil // a long one is read once
+			}
+			if i < len(text) && secrecy != Shown {
 				to := valueEnd(text, i)
 				n := to - i
 				if secrecy == SecretText && isNumber(text[i:to]) {

@@ -62,13 +62,18 @@ func TestRedactText(t *testing.T) {
 		{`{"a":1,"cache_salt":"ten`, `{"a":1,"cache_salt":"<redacted 4 bytes>"`},
 		{`{"token_ids": [1, {"a": "]`, `{"token_ids": "<redacted 12 bytes>"`},
 		{`{'cache_salt': 'ten', 'x': "it's"}`, `{'cache_salt': "<redacted 3 bytes>", 'x': "it's"}`},
+		{`{"headers":[{"name":"authorization","value":"Bearer x"},{"name":"accept","value":"*"}]}`, `{"headers":[{"name":"authorization","value":"<redacted 8 bytes>"},{"name":"accept","value":"*"}]}`},
+		{`[{"key":"x-api-key","value":{"stringValue":"a"}},{"key":"n","value":{"value":1}}]`, `[{"key":"x-api-key","value":"<redacted 19 bytes>"},{"key":"n","value":{"value":1}}]`},
+		{`{"kv_ack":[{"name":"detail","value":"text"},{"value":"a"}]}`, `{"kv_ack":[{"name":"detail","value":"<redacted 4 bytes>"},{"value":"a"}]}`},
+		{`{'k8s': {'secret': {'name': 'n'}}}`, `{'k8s': {'secret': "<redacted 13 bytes>"}}`},
 		{`don't log {"cache_salt":"ten"} like 5" of it`, `don't log {"cache_salt":"<redacted 3 bytes>"} like 5" of it`},
 	} {
 		if got := string(redacted([]byte(c.text))); got != c.want {
 			t.Errorf("%s\n gives %s\n want %s", c.text, got, c.want)
 		}
 	}
-	for _, plain := range []string{``, `cache_salt: x`, `{"num_token_ids": 5, "authorization_mode": "none"}`, `{"a":"{\"b\":1}"}`, `{"a": {"b": [1, 2]}}`, `{"gen_ai": {}, "prompt_tokens": "12"}`, `{"prompt": 12, "completion": null, "usage": {"prompt": "12"}}`, `{'prompt': None, 'n': 1}`, `}}]]"':{`} {
+	for _, plain := range []string{``, `cache_salt: x`, `{"num_token_ids": 5, "authorization_mode": "none"}`, `{"a":"{\"b\":1}"}`, `{"a": {"b": [1, 2]}}`, `{"gen_ai": {}, "prompt_tokens": "12"}`, `{"prompt": 12, "completion": null, "usage": {"prompt": "12"}}`, `{'prompt': None, 'n': 1}`, `}}]]"':{`,
+		`[{"name":"prompt_tokens","value":"1"}, {"name":"prompt","value":1}, {"value":"a"}]`, `{"name":"cookie","a":{"value":"x"}}`, `{"llm":{"tokenCount":{"prompt":"12"}}}`} {
 		if got := string(redacted([]byte(plain))); got != plain {
 			t.Errorf("%s becomes %s", plain, got)
 		}
@@ -85,10 +90,11 @@ func TestRedactText(t *testing.T) {
 
 // Its time is linear in the text, whatever that is.
 func TestRedactTextOfAnything(t *testing.T) {
-	for _, one := range []string{`[`, `{"a":`, `"a":1,`, `{`, `'`, `{"`, `\`, `{"x":"`} {
+	for _, one := range []string{`[`, `{"a":`, `"a":1,`, `"value":1,`, `{`, `'`, `{"`, `\`, `{"x":"`} {
 		text := strings.Repeat(one, 1<<18/len(one))
 		start := time.Now()
 		redacted([]byte(text + `{"a":1,`))
+		redacted([]byte(`{"name":"` + strings.Repeat("a_", 1<<17) + `",` + text))
 		if took := time.Since(start); took > 5*time.Second {
 			t.Errorf("%d times %s took %s", 1<<18/len(one), one, took)
 		}
