@@ -47,6 +47,9 @@ func (b *Batch) AddJSON(k AttrKey, v []byte) {
 	}
 }
 
+// RedactJSON is JSON without its secret values (R3.6), each replaced as AddJSON does it.
+func RedactJSON(v []byte) []byte { return redactText(v, nil, 1) }
+
 // redactText replaces the values of secret keys in text that holds JSON (R3.6); text without any is returned as it is. The key that the text stands under
 // counts with those in it: {"prompt": …} of gen_ai is gen_ai.prompt. Depth is 1 for the text of an attribute, 2 for text in it.
 func redactText(text, key []byte, depth int) []byte {

@@ -3,6 +3,7 @@ package lct
 import (
 	"bytes"
 	"encoding/hex"
+	"encoding/json"
 	"maps"
 	"os"
 	"path/filepath"
@@ -74,7 +75,7 @@ func TestExampleEventsHeader(t *testing.T) {
 	if err != nil || h.Level != Events || h.Instance() != "i-1" {
 		t.Fatalf("%+v, %v", h, err)
 	}
-	want := map[string]any{"instance_id": "i-1", "cache_event_schema_version": int64(1), "lmcache_version": "0.4.9"}
+	want := map[string]any{"instance_id": "i-1", "cache_event_schema_version": json.Number("1"), "lmcache_version": "0.4.9"}
 	if !maps.Equal(h.Meta, want) {
 		t.Errorf("level_meta %#v, want %#v", h.Meta, want)
 	}

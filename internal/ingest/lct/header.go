@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -40,7 +41,7 @@ type Header struct {
 	MonoStart     float64        // s on the monotonic clock of the process
 	WallStart     float64        // s since the Unix epoch
 	ConfigDigest  string         // of the storage manager's configuration; "" when unknown
-	Meta          map[string]any // level_meta, nil when there is none: integers, floats, truths and texts, and lists and maps of them
+	Meta          map[string]any // level_meta, nil when there is none, as encoding/json has it with its Numbers
 }
 
 // Oldest reports whether the recorder put its header down again in place.
@@ -172,6 +173,11 @@ func plain(b []byte) string {
 	if len(b) > maxWord {
 		b = b[:maxWord]
 	}
+	return readable(b)
+}
+
+// readable is a text, or other bytes in hexadecimal digits.
+func readable(b []byte) string {
 	if !utf8.Valid(b) {
 		return hex.EncodeToString(b)
 	}
@@ -194,40 +200,35 @@ func meta(b []byte) map[string]any {
 			break
 		}
 		i = skip(b, at)
-		name := plain(key)
 		value := b[at:i]
-		var v any
-		flat := shallow(value)
-		if flat {
-			d := msgpack.NewDecoder(bytes.NewReader(value))
-			d.UseLooseInterfaceDecoding(true)
-			var err error
-			if v, err = d.DecodeInterfaceLoose(); err != nil {
-				v = nil // an extension that others define
-			}
+		if !shallow(value) {
+			continue
 		}
-		if model.SecrecyOf(name).Hides(kindOf(v)) {
-			m[name] = model.Redacted(len(value))
-		} else if flat {
-			m[name] = jsonValue(v)
+		d := msgpack.NewDecoder(bytes.NewReader(value))
+		d.UseLooseInterfaceDecoding(true)
+		v, err := d.DecodeInterfaceLoose()
+		if err != nil {
+			v = nil // an extension that others define
 		}
+		m[readable(key)] = jsonValue(v)
 	}
-	return m
+	return withoutSecrets(m)
 }
 
-// kindOf is the kind of a decoded value (R3.6).
-func kindOf(v any) model.ValueKind {
-	switch v.(type) {
-	case nil:
-		return model.NoValue
-	case bool:
-		return model.BoolValue
-	case int64, uint64:
-		return model.IntValue
-	case float64:
-		return model.FloatValue
+// withoutSecrets is a map as JSON has it after its secret values were replaced (R3.6).
+func withoutSecrets(m map[string]any) (shown map[string]any) {
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	if e.Encode(m) != nil {
+		return nil
 	}
-	return model.StrValue
+	d := json.NewDecoder(bytes.NewReader(model.RedactJSON(text.Bytes())))
+	d.UseNumber()
+	if d.Decode(&shown) != nil {
+		return nil
+	}
+	return shown
 }
 
 // shallow reports whether values are nested less than maxDepth deep: what decodes them calls itself for each level.
@@ -266,10 +267,6 @@ func jsonValue(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for k, x := range v {
-			if model.SecrecyOf(k).Hides(kindOf(x)) {
-				v[k] = "<redacted>"
-				continue
-			}
 			v[k] = jsonValue(x)
 		}
 		return v
@@ -279,7 +276,7 @@ func jsonValue(v any) any {
 		}
 		return v
 	case string: // or bytes
-		return plain([]byte(v))
+		return readable([]byte(v))
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return nil

@@ -2,8 +2,9 @@ package lct
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
-	"reflect"
+	"math"
 	"strings"
 	"testing"
 
@@ -78,16 +79,39 @@ func TestLevelMeta(t *testing.T) {
 	for range maxDepth + 1 {
 		deep = []any{deep}
 	}
-	h, _, err := ReadHeader(framed(pack(headerOf(Events).with("level_meta", object{"n", 7, "f", 0.5, "yes", true, "none", nil, "list", []any{1, "a"}, "map", object{"x", -3, "cache_salt", "tenant7"},
-		"cache_salt", "tenant7", "prompt", "who", "input", 7, "xApiKey", 12, "tools", object{"content", "who", "output", true, "prompt_tokens", 9}, "bytes", []byte("\xff\x01"), "deep", deep, "u", uint64(1 << 63)}))))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := map[string]any{"n": int64(7), "f": 0.5, "yes": true, "none": nil, "list": []any{int64(1), "a"}, "map": map[string]any{"x": int64(-3), "cache_salt": "<redacted>"},
-		"cache_salt": "<redacted 8 bytes>", "prompt": "<redacted 4 bytes>", "input": int64(7), "xApiKey": "<redacted 1 bytes>",
-		"tools": map[string]any{"content": "<redacted>", "output": true, "prompt_tokens": int64(9)}, "bytes": "ff01", "u": uint64(1 << 63)}
-	if !reflect.DeepEqual(h.Meta, want) {
-		t.Errorf("level_meta %#v\nwant %#v", h.Meta, want)
+	long := strings.Repeat("é", maxWord)
+	for key, c := range map[string]struct {
+		value any
+		want  string // as JSON; "" for none
+	}{
+		"n": {7, `7`}, "f": {0.5, `0.5`}, "yes": {true, `true`}, "none": {nil, `null`}, "list": {[]any{1, "a"}, `[1,"a"]`}, "u": {uint64(1 << 63), `9223372036854775808`},
+		"bytes": {[]byte("\xff\x01"), `"ff01"`}, "nan": {[]any{math.NaN()}, `[null]`}, "deep": {deep, ``}, "long": {long, `"` + long + `"`},
+		"map":        {object{"x", -3, "cache_salt", "tenant7"}, `{"cache_salt":"<redacted 7 bytes>","x":-3}`},
+		"cache_salt": {"tenant7", `"<redacted 7 bytes>"`}, "prompt": {"who", `"<redacted 3 bytes>"`}, "input": {7, `7`}, "xApiKey": {12, `"<redacted 2 bytes>"`},
+		"messages": {[]any{object{"role", "user"}}, `"<redacted 17 bytes>"`}, // [{"role":"user"}]
+		"tools":    {object{"content", "who<", "output", true, "prompt_tokens", 9}, `{"content":"<redacted 4 bytes>","output":true,"prompt_tokens":9}`},
+		"config":   {`{"api_key":"sk-1","prompt":"who"}`, `"{\"api_key\":\"<redacted 4 bytes>\",\"prompt\":\"<redacted 3 bytes>\"}"`},
+		"d":        {`{'password': 'p'}`, `"{'password': \"<redacted 1 bytes>\"}"`},
+		"llm":      {object{"headers", object{"a", "b"}, "n", 1}, `{"headers":"<redacted 9 bytes>","n":1}`}, // llm.headers, {"a":"b"}
+		"kv_ack":   {object{"detail", "text"}, `{"detail":"<redacted 4 bytes>"}`},
+	} {
+		h, _, err := ReadHeader(framed(pack(headerOf(Events).with("level_meta", object{key, c.value}))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got bytes.Buffer
+		e := json.NewEncoder(&got)
+		e.SetEscapeHTML(false)
+		if err := e.Encode(h.Meta); err != nil {
+			t.Fatal(err)
+		}
+		want := `{"` + key + `":` + c.want + "}\n"
+		if c.want == "" {
+			want = "{}\n"
+		}
+		if got.String() != want {
+			t.Errorf("level_meta %swant %s", &got, want)
+		}
 	}
 	if h, _, _ := ReadHeader(framed(pack(headerOf(Events).with("level_meta", "a text")))); h.Meta != nil {
 		t.Errorf("level_meta %#v", h.Meta)
