@@ -177,11 +177,15 @@ func inspectLookup(p *Page, d *inspect.Document) {
 // allRequests is whose tokens a row of the sum of hits is of, where it is not of some of them.
 const allRequests = "all"
 
+func newHitTable() *Table {
+	return &Table{Name: "hits", Columns: []Column{{Name: "tokens", Key: "part"}, {Name: "", Key: "tokens", Kind: Tally}, {Name: "", Key: "requested", Kind: Share},
+		{Name: "requests", Idle: allRequests}, {Name: "of requested", Key: "bar", Kind: Bar}}}
+}
+
 // hitTable is the sum that makes up what was asked for: the parts that are known of either family, what was found without a part said, and
 // what was not found. Below it what became of the tokens found.
 func hitTable(requested, hit, prefix, segmented, nonPrefix, l1, l2, written, shortfall model.Opt) *Table {
-	t := &Table{Name: "hits", Columns: []Column{{Name: "tokens", Key: "part"}, {Name: "", Key: "tokens", Kind: Tally}, {Name: "", Key: "requested", Kind: Share},
-		{Name: "requests", Idle: allRequests}, {Name: "of requested", Key: "bar", Kind: Bar}}}
+	t := newHitTable()
 	of := allRequests
 	add := func(sign, name string, n model.Opt) {
 		if n.OK {

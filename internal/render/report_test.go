@@ -144,6 +144,10 @@ func TestUpperWords(t *testing.T) {
 
 // Without data a section says what it needs.
 func TestReportOfNothing(t *testing.T) {
+	hits := &strings.Builder{}
+	if err := (&View{}).Report(&report.Document{}).Find("hits").CSV(hits); err != nil || hits.String() != "part,tokens,requested_share,requests\n" {
+		t.Errorf("hits: %v, %q", err, hits)
+	}
 	got := text(t, (&View{}).Report(&report.Document{}), 80)
 	for _, want := range []string{"0 requests.\n", "No latency: it needs", "No path: it needs", "No lookup", "No hit numbers: they need", "No request failed.", "Each request is on one clock."} {
 		if !strings.Contains(got, want) {

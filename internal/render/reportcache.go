@@ -72,7 +72,7 @@ func reportHits(p *Page, d *report.Document) {
 	p.Title("Hits")
 	if h.Requests == 0 || !h.RequestedTokens.OK {
 		p.Say("No hit numbers: they need request or cb.request spans of LMCache (--enable-tracing).")
-		p.Table(&Table{Name: "hits"})
+		p.Table(newHitTable())
 		return
 	}
 	p.Say(fmt.Sprintf("%s of %s tokens found: %s of all tokens, %s on average per request. Of the requests whose loads are known %s of the tokens were loaded.", Count(h.HitTokens.V), Count(h.RequestedTokens.V), optPercent(h.HitRate),
