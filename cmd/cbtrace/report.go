@@ -75,7 +75,7 @@ func newReport(a *app) *cobra.Command {
 				}
 			}
 			view := a.view(args)
-			view.Sort, view.Trend, view.Repeated = sort.value, bucket > 0, made.Table().Repeated()
+			view.Sort, view.Trend, view.Repeated = sort.value, bucket > 0, made.Table().Repeated(made.Aggregate.Counting())
 			if view.Trend {
 				view.Since = budget.TrendOf(made.Figures())
 			}

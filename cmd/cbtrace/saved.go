@@ -101,7 +101,7 @@ func (a *app) mergeSaved(paths []string) (*saved.Report, []report.Shard, error) 
 	for i, path := range paths {
 		shards = append(shards, report.Shard{File: path, Requests: held[i].Of(sum.Aggregate.Counting())})
 	}
-	if n := sum.Table().Repeated(); n > 0 {
+	if n := sum.Table().Repeated(sum.Aggregate.Counting()); n > 0 {
 		a.note("at least %s in two shards: counted in each of them", render.Plural(n, "request"))
 	}
 	if sum.Facts.Survey == report.SurveyPerShard {

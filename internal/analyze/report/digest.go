@@ -152,10 +152,14 @@ func (t *Table) All(yield func(*Digest) bool) {
 	}
 }
 
-// Repeated is how many ids have several digests. In one run none has: the requests of those lie in several of the shards that were merged
-// (R2.6). Of a table that does not hold all requests it is the least there can be.
-func (t *Table) Repeated() int64 {
-	n, rows := int64(0), t.sorted()
+// Repeated is how many ids have several digests that count. In one run none has: the requests of those lie in several of the shards that were
+// merged (R2.6). Of a table that does not hold all requests it is the least there can be.
+func (t *Table) Repeated(which Counting) int64 {
+	var d Digest
+	n, rows := int64(0), slices.DeleteFunc(t.sorted(), func(p packed) bool {
+		p.unpack(&d)
+		return !which.Counts(d.Flags)
+	})
 	for i := 1; i < len(rows); i++ {
 		if rows[i].id == rows[i-1].id && (i < 2 || rows[i].id != rows[i-2].id) {
 			n++

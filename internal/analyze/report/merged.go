@@ -22,7 +22,7 @@ type Shard struct {
 // Merged is the document of an aggregate that was merged from shards.
 func (a *Aggregate) Merged(c *Capture, shards []Shard) *MergeDocument {
 	d := a.Document(c)
-	return &MergeDocument{Schema: MergeSchema, Document: *d, Shards: shards, InTwoShards: a.table.Repeated()}
+	return &MergeDocument{Schema: MergeSchema, Document: *d, Shards: shards, InTwoShards: a.table.Repeated(a.Counting())}
 }
 
 // Requests is how many requests the report is of (OUTPUT requests.total).

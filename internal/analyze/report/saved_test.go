@@ -190,7 +190,7 @@ func TestMergeOfSaved(t *testing.T) {
 				differ(t, fmt.Sprintf("%s, %d shards", c.name, n), documentOf(t, merged, facts), documentOf(t, read, readFacts))
 				t.Fatalf("%s, %d shards: %d bytes, want %d", c.name, n, len(have), len(want))
 			}
-			if n := merged.Table().Repeated(); n != 0 {
+			if n := merged.Table().Repeated(merged.Counting()); n != 0 {
 				t.Errorf("%s: %d requests in two shards", c.name, n)
 			}
 		}
@@ -271,7 +271,7 @@ func TestRequestInTwoShards(t *testing.T) {
 			a.Merge(b)
 			facts.Merge(f)
 		}
-		check(t, "in two shards", []any{a.Table().Repeated(), a.Table().Total, a.Document(facts).Requests.Total}, []any{2, 6, 6})
+		check(t, "in two shards", []any{a.Table().Repeated(a.Counting()), a.Table().Total, a.Document(facts).Requests.Total}, []any{2, 6, 6})
 		have := saveOf(t, a, facts)
 		if want == nil {
 			want = have
