@@ -79,11 +79,18 @@ func (b *Budget) document(in *Input, tasks []*task) *Document {
 		}
 		doc.Results = append(doc.Results, t.result)
 	}
+	subjects := append([]*Subject{in.Current}, in.Baselines...)
+	for _, s := range subjects {
+		if n := s.Figures.Table.Repeated(s.Figures.Counting); n > 0 {
+			doc.Notes = append(doc.Notes, fmt.Sprintf("%s: at least %s in two shards, counted in each of them: counts and totals are too high by that, and percentiles, shares and "+
+				"their bounds take such a request for several", s.Name, finding.Counted(n, "request")))
+		}
+	}
 	doc.Notes = append(doc.Notes, noiseNotes(tasks)...)
 	if b.Alpha/float64(max(family, 1)) < 1.0/(stats.BlockDraws+1) {
 		doc.Notes = append(doc.Notes, fmt.Sprintf("%s share an alpha of %s: none can fail, since p is at least 1/%d; compare fewer", finding.Counted(family, "baseline result"), digits(b.Alpha), stats.BlockDraws+1))
 	}
-	for _, s := range append([]*Subject{in.Current}, in.Baselines...) {
+	for _, s := range subjects {
 		if kept := int64(s.Figures.Table.Len()); kept < s.Figures.Table.Total {
 			doc.Notes = append(doc.Notes, fmt.Sprintf("%s: bounds, comparisons and filters are of %d of %d requests", s.Name, kept, s.Figures.Table.Total))
 		}

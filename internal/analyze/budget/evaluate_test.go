@@ -119,6 +119,26 @@ func TestPercentileRules(t *testing.T) {
 	}
 }
 
+// R2.6: of what was added up and counts requests twice, notes say so, and exemplars name each once: r0000 took 1 and 2 ms, r0001 3 and 4 ms, r0004
+// 9 and 10 ms.
+func TestRepeated(t *testing.T) {
+	twice := run(10, func(i int, r *model.Row) {
+		r.ID = fmt.Sprintf("r%04d", i%5)
+		r.Hash = xxhash.Sum64String(r.ID)
+		r.Window = int64(i%5*2+1+i/5) * ms
+		r.Findings = 1 << finding.LatePoll
+	})
+	d := gate(t, Input{Current: twice}, "metric: request.p50, max: 1ns", "metric: request.p50, min: 1h", "finding: late_poll, max_rate: 0", "finding: late_poll, max_rate: 0, model: '*'")
+	check(t, "notes", d.Notes, []string{"run: at least 5 requests in two shards, counted in each of them: counts and totals are too high by that, " +
+		"and percentiles, shares and their bounds take such a request for several"})
+	largest := []string{"r0004", "r0003", "r0002"}
+	for i, want := range [][]string{largest, {"r0000", "r0001", "r0002"}, largest, largest} {
+		check(t, d.Results[i].Rule, d.Results[i].Exemplars, want)
+	}
+	once := run(10, func(_ int, r *model.Row) { r.Findings = 1 << finding.LatePoll })
+	check(t, "notes of each once", gate(t, Input{Current: once}, "finding: late_poll, max_rate: 0").Notes, []string{})
+}
+
 // Of every metric of the closed list the value, for two kinds of requests: 30 with a lookup of 10 ms of which 4 are poll wait, 10 of 100 tokens
 // found; 10 with twice as much of everything and 50 of 100 found.
 func TestMetrics(t *testing.T) {

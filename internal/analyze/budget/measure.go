@@ -205,10 +205,16 @@ func (m *measurement) bounds(seed uint64) (low, high float64) {
 }
 
 // exemplars are the three requests that say most about a broken rule: the ones with the worst values, or with the largest part in a sum; ties
-// by window, then by id.
+// by window, then by id. One that lies in two shards (R2.6) is named once.
 func (p *population) exemplars(m *measurement, b bound) []string {
 	if m.named != nil {
-		return slices.Clone(m.named[:min(len(m.named), exemplars)])
+		out := []string{}
+		for _, id := range m.named {
+			if len(out) < exemplars && !slices.Contains(out, id) {
+				out = append(out, id)
+			}
+		}
+		return out
 	}
 	t, c := p.table, m.column
 	if m.stat == over {
@@ -247,6 +253,12 @@ func (p *population) exemplars(m *measurement, b bound) []string {
 		r := row{s, c.row[i]}
 		if !ok || len(best) == exemplars && compare(r, best[exemplars-1]) > 0 {
 			continue
+		}
+		if at := slices.IndexFunc(best, func(a row) bool { return t.id[a.at] == t.id[r.at] }); at >= 0 {
+			if compare(r, best[at]) >= 0 {
+				continue
+			}
+			best = slices.Delete(best, at, at+1)
 		}
 		at, _ := slices.BinarySearchFunc(best, r, compare)
 		if best = slices.Insert(best, at, r); len(best) > exemplars {
