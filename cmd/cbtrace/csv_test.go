@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/csv"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -79,6 +80,7 @@ func TestEveryTableAsCSV(t *testing.T) {
 
 func checkCSV(t *testing.T, name string, rows [][]string) {
 	t.Helper()
+	codes := documentCodes(t)
 	for i, heading := range rows[0] {
 		if heading == "" || slices.Index(rows[0], heading) != i {
 			t.Errorf("%s: heading %q: want one, and once", name, heading)
@@ -94,6 +96,11 @@ func checkCSV(t *testing.T, name string, rows [][]string) {
 				}
 			default:
 				texts = cell
+				for _, code := range strings.Split(cell, ", ") {
+					if slices.Contains(columnsOfCodes, heading) && !slices.Contains(codes[heading], code) {
+						t.Errorf("%s, %s: %q is none of %q", name, heading, code, codes[heading])
+					}
+				}
 				if dressed.MatchString(cell) {
 					t.Errorf("%s, %s: %q is a number for people", name, heading, cell)
 				}
@@ -104,6 +111,88 @@ func checkCSV(t *testing.T, name string, rows [][]string) {
 		}
 		if texts != "" && (numbers != "" || units.MatchString(heading)) && !slices.Contains(namesLikeNumbers, heading) {
 			t.Errorf("%s, %s: both %q and %q", name, heading, numbers, texts)
+		}
+	}
+}
+
+// columnsOfCodes are columns of which documents have a list of codes.
+var columnsOfCodes = []string{"basis", "bound", "hit_class", "owner", "scope", "severity", "top_bound", "unit", "verdict"}
+
+// documentCodes are the codes of each field that has a list of them, of all documents together.
+func documentCodes(t *testing.T) map[string][]string {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "json.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	codes := map[string][]string{}
+	for _, m := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\|.*one of (.*) \\|$").FindAllStringSubmatch(string(page), -1) {
+		codes[m[1]] = append(codes[m[1]], strings.Split(strings.Trim(m[2], "`"), "`, `")...)
+	}
+	codes["top_bound"] = codes["bound"]
+	return codes
+}
+
+// Names in CSV are those of the documents also where pages have words for them; words stay where no document has a name.
+func TestNamesInCSV(t *testing.T) {
+	data := func(name string) string { return filepath.Join("..", "..", "testdata", name) }
+	call := func(name string) string { return "lmcache.v1.distributed.storage_manager.StorageManager." + name }
+	budget := filepath.Join(t.TempDir(), "budget.yaml")
+	write(t, budget, []byte(`{version: 1, budgets: [{stage: "cb.full*", metric: p50, max: 1s}]}`))
+	for _, c := range []struct {
+		args  []string
+		table string
+		pick  []string // headings, of which the first names the row
+		want  []string // these cells of the rows that are looked at; of the others nothing is said
+	}{
+		{[]string{"report", data("demo")}, "stages", []string{"stage", "owner", "spans"}, []string{"cb.request scheduler 26", "cb.request server 24"}},
+		{[]string{"report", data("demo")}, "times", []string{"of", "n"}, []string{"ttft 79", "latency 80", "queue 79", "decode_per_token 75"}},
+		{[]string{"report", data("demo")}, "lookup_wait", []string{"of", "n"}, []string{"wait 30"}},
+		{[]string{"report", data("demo")}, "transfers", []string{"of", "n"}, []string{"kernel 48", "staging 48", "idle 48"}},
+		{[]string{"report", data("demo")}, "hits", []string{"part", "tokens"},
+			[]string{"prefix_tokens 74240", "segmented_prefix_tokens 7680", "non_prefix_tokens 38912", "l1_tokens 20992", "l2_tokens 14336",
+				"less those counted twice -64", "not found 119360", "requested_tokens 275456", "written_tokens 149952", "shortfall_tokens 256", "found, loading not recorded 5888"}},
+		{[]string{"report", data("demo")}, "clocks", []string{"process", "pairs", "basis"}, []string{"lmcache-chat-0 28 none", "lmcache-rag-0 27 zero"}},
+		{[]string{"report", "--no-skew", data("demo")}, "clocks", []string{"process", "pairs", "basis"}, []string{"lmcache-rag-0 27 none"}},
+		{[]string{"check", data("lct")}, "inputs", []string{"file", "truncated", "unusable"},
+			[]string{"README.md false not a format that cbtrace reads", "lct-schema2.lct false ", "lct-truncated-tail.lct true "}},
+		{[]string{"inspect", "--slowest", data("demo")}, "clocks", []string{"process", "basis"},
+			[]string{"/profile/cb_profile-worker0.jsonl route", "lmcache-rag-1 pairs", "vllm-rag-api-1 none"}},
+		{[]string{"inspect", "req-2", data("lct")}, "spans", []string{"span", "spans", "note", "from"},
+			[]string{"submit_prefetch_task 4 point lct-oldest-lmcache-version.lct@752"}},
+		{[]string{"inspect", "chatcmpl-e858-92b3f36d", data("otlp")}, "spans", []string{"span", "spans", "note"}, []string{"transfer.staging 1 breakdown"}},
+		{[]string{"inspect", "--slowest", "--why", data("demo")}, "asked", []string{"part", "tokens"},
+			[]string{"prefix_tokens 2048", "segmented_prefix_tokens 0", "non_prefix_tokens 1536", "not found 2816", "requested_tokens 6400"}},
+		{[]string{"inspect", "--slowest", "--why", data("demo")}, "given", []string{"part", "tokens"},
+			[]string{"written_tokens 3584", "dropped 0", "not loaded 0", "hit_tokens 3584"}},
+		{[]string{"inspect", "--slowest", "--explain-join", data("demo")}, "parts", []string{"process", "by", "stages"},
+			[]string{"/profile/cb_profile-scheduler.jsonl id cb.schedule, cb_admission_check, cb.lookup.rpc, cb.build_meta"}},
+		{[]string{"lct", "info", filepath.Join(data("demo"), "lct", "lmcache-chat.lct")}, "lmcache_chat_lct_2", []string{"qualname", "records"},
+			[]string{call("submit_prefetch_task") + " 11", call("finish_write") + " 8"}},
+		{[]string{"gate", "--budget", budget, data("demo")}, "results", []string{"rule", "metric"}, []string{"cb.full*.p50 ≤ 1s cb.full_recomp.p50"}},
+	} {
+		var out, errs bytes.Buffer
+		run(append(c.args, "-q", "--format", "csv", "--table", c.table), strings.NewReader(""), &out, &errs)
+		rows, err := csv.NewReader(&out).ReadAll()
+		if err != nil || len(rows) == 0 {
+			t.Fatalf("%v, table %s: %d rows, %v %s", c.args, c.table, len(rows), err, errs.String())
+		}
+		var got []string
+		for _, row := range rows[1:] {
+			var cells []string
+			for _, heading := range c.pick {
+				at := slices.Index(rows[0], heading)
+				if at < 0 {
+					t.Fatalf("%v, table %s: no heading %s among %q", c.args, c.table, heading, rows[0])
+				}
+				cells = append(cells, row[at])
+			}
+			got = append(got, strings.Join(cells, " "))
+		}
+		for _, want := range c.want {
+			if !slices.Contains(got, want) {
+				t.Errorf("%v, table %s: no row %q among\n%s", c.args, c.table, want, strings.Join(got, "\n"))
+			}
 		}
 	}
 }

@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/cbtrace/cbtrace/internal/analyze/check"
@@ -114,7 +115,8 @@ func units(n int64, unit string) string {
 // checkInputs is what was read.
 func checkInputs(d *check.Document) *Table {
 	t := &Table{Columns: []Column{{Name: "file", Shrink: true, Tail: true, Least: 24}, {Name: "format", Drop: 2}, {Name: "size", Key: "bytes", Kind: Amount, Drop: 1}, {Name: "spans", Kind: Tally},
-		{Name: "records", Kind: Tally, Drop: 3}, {Name: "skipped", Kind: Tally}, {Name: "state", Shrink: true}}}
+		{Name: "records", Kind: Tally, Drop: 3}, {Name: "skipped", Kind: Tally}, {Name: "state", Page: true, Shrink: true},
+		{Name: "truncated", Hidden: true}, {Name: "unusable", Hidden: true}}}
 	for i := range d.Inputs {
 		in := &d.Inputs[i]
 		state := Cell{}
@@ -124,7 +126,8 @@ func checkInputs(d *check.Document) *Table {
 		case in.Truncated:
 			state = Word("ends in the middle of a record")
 		}
-		t.Add(Word(in.File), Word(in.Format), Of(in.Bytes), Of(in.Spans), Of(in.Records), Of(in.Skipped), state.Toned(Bad))
+		t.Add(Word(in.File), Word(in.Format), Of(in.Bytes), Of(in.Spans), Of(in.Records), Of(in.Skipped), state.Toned(Bad),
+			Word(strconv.FormatBool(in.Truncated)), Word(in.Unusable))
 	}
 	return t
 }

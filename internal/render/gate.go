@@ -106,7 +106,7 @@ func gateTable(d *budget.Document) *Table {
 				bounds = "Δ " + bounds
 			}
 		}
-		cells := []Cell{Word(verdictOf(r)).Toned(verdictTone(r)).InCSV(r.Verdict), Word(r.Level), Word(ruleOf(r)),
+		cells := []Cell{Word(verdictOf(r)).Toned(verdictTone(r)).InCSV(r.Verdict), Word(r.Level), Word(ruleOf(r)).InCSV(r.Rule),
 			Word(quantity(r.Value, r.Unit)), Word(quantity(r.Bound, r.Unit)), Of(r.N), Word(bounds)}
 		if compared {
 			p := ""

@@ -101,7 +101,7 @@ func inspectClock(p *Page, d *inspect.Document) {
 	t.Columns[1].Hidden = true
 	for i, c := range rows {
 		if instead := inPairs(rows[i:i+1], d.Pairs); instead[0] != c { // there are pairs, but they do not lead here
-			t.Rows[i][len(t.Columns)-1] = Word("no route")
+			t.Rows[i][len(t.Columns)-1] = Word("no route").InCSV(c.Basis)
 		}
 	}
 	p.Table(t)

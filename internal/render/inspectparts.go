@@ -182,6 +182,20 @@ func newHitTable() *Table {
 		{Name: "requests", Idle: allRequests}, {Name: "of requested", Key: "bar", Kind: Bar}}}
 }
 
+// tokenKeys are the keys of numbers of tokens in documents, by the words for them in sums; rests that no document has are not here.
+var tokenKeys = map[string]string{"prefix": "prefix_tokens", "segmented prefix": "segmented_prefix_tokens", "non-prefix": "non_prefix_tokens",
+	"L1": "l1_tokens", "in L1": "l1_tokens", "L2": "l2_tokens", "in L2": "l2_tokens", "found": "hit_tokens", "requested": "requested_tokens",
+	"loaded": "written_tokens", "written": "written_tokens", "found, not loaded": "shortfall_tokens"}
+
+// tokenCell names a number of tokens in a sum, with its sign.
+func tokenCell(sign, name string) Cell {
+	c := Word(name).Signed(sign)
+	if key, ok := tokenKeys[name]; ok {
+		return c.InCSV(key)
+	}
+	return c
+}
+
 // hitTable is the sum that makes up what was asked for: the parts that are known of either family, what was found without a part said, and
 // what was not found. Below it what became of the tokens found.
 func hitTable(requested, hit, prefix, segmented, nonPrefix, l1, l2, written, shortfall model.Opt) *Table {
@@ -190,7 +204,7 @@ func hitTable(requested, hit, prefix, segmented, nonPrefix, l1, l2, written, sho
 	add := func(sign, name string, n model.Opt) {
 		if n.OK {
 			share := shareOf(n.V, requested.V)
-			t.Add(Word(name).Signed(sign), Known(n), share, Word(of), Drawn(amount(share.v)))
+			t.Add(tokenCell(sign, name), Known(n), share, Word(of), Drawn(amount(share.v)))
 		}
 	}
 	unsaid, sign := hit, "  "

@@ -158,17 +158,18 @@ func partsTable(d *inspect.Document) (*Table, []string) {
 	}
 	t := &Table{Name: "parts", Columns: []Column{{Name: "process", Shrink: true}, {Name: "of"}, {Name: "records", Kind: Tally}, {Name: "by"}, {Name: "read from", Key: "files", Shrink: true}, {Name: "stages", Shrink: true, Drop: 1}}}
 	for _, p := range parts {
-		t.Add(Word(p.process), Word(strings.Join(p.owners, ", ")), Of(p.records), Word(strings.Join(p.joined, ", ")), Word(several(p.files)), Word(several(p.stages)))
+		t.Add(Word(p.process), Word(strings.Join(p.owners, ", ")), Of(p.records), Word(strings.Join(p.joined, ", ")), several(p.files), several(p.stages))
 	}
 	return t, used
 }
 
-// several is the first of a list and how many more there are.
-func several(list []string) string {
+// several is the first of a list and how many more there are; in CSV all of it.
+func several(list []string) Cell {
+	all := strings.Join(list, ", ")
 	if len(list) < 2 {
-		return strings.Join(list, "")
+		return Word(all)
 	}
-	return fmt.Sprintf("%s and %d more", list[0], len(list)-1)
+	return Word(fmt.Sprintf("%s and %d more", list[0], len(list)-1)).InCSV(all)
 }
 
 func relativesTable(joins *inspect.Joins) *Table {
@@ -178,7 +179,7 @@ func relativesTable(joins *inspect.Joins) *Table {
 		if id == "" {
 			id = "(none) of " + r.Process
 		}
-		t.Add(Word(id), Word(relations[r.Why].word), Of(r.Spans), Word(strings.Join(r.Owners, ", ")), Known(r.FromNS), Word(several(r.Stages)))
+		t.Add(Word(id), Word(relations[r.Why].word), Of(r.Spans), Word(strings.Join(r.Owners, ", ")), Known(r.FromNS), several(r.Stages))
 	}
 	return t
 }

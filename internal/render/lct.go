@@ -132,7 +132,7 @@ func callTable(counts map[string]int64, rates map[string]model.OptFloat) *Table 
 	}
 	for _, r := range rows {
 		at := strings.LastIndex(r.Name, manager)
-		cells := []Cell{Word(r.Name[max(at+cut, 0):]), Of(r.N)}
+		cells := []Cell{Word(r.Name[max(at+cut, 0):]).InCSV(r.Name), Of(r.N)}
 		if rates != nil {
 			cells = append(cells, KnownFloat(rates[r.Name]))
 		}

@@ -85,7 +85,8 @@ func seriesCells(s *report.Series, manyValues bool) []Cell {
 }
 
 type namedSeries struct {
-	name   string
+	key    string // in the document
+	name   string // on pages
 	series *report.Series
 }
 
@@ -95,7 +96,7 @@ func seriesTable(name string, rows ...namedSeries) *Table {
 	t := &Table{Name: name, Columns: append([]Column{{Name: "", Key: "of"}, {Name: "n", Kind: Tally}}, append(seriesColumns(many), Column{Name: "mean", Kind: Time, Drop: 5})...)}
 	for _, r := range rows {
 		if r.series.N > 0 {
-			t.Add(append([]Cell{Word(r.name), Of(r.series.N)}, append(seriesCells(r.series, many), Known(r.series.MeanNS))...)...)
+			t.Add(append([]Cell{Word(r.name).InCSV(r.key), Of(r.series.N)}, append(seriesCells(r.series, many), Known(r.series.MeanNS))...)...)
 		}
 	}
 	return t
@@ -106,13 +107,14 @@ const tilde = "~: too few values for that percentile (p50 needs 5, p90 29, p95 5
 
 func reportTimes(p *Page, d *report.Document) {
 	p.Title("Times")
-	p.Table(seriesTable("times", namedSeries{"time to first token", &d.TTFT}, namedSeries{"latency", &d.Latency}, namedSeries{"in vLLM's queue", &d.Queue},
-		namedSeries{"decode per token", &d.DecodePerToken}))
+	ttft, latency := namedSeries{"ttft", "time to first token", &d.TTFT}, namedSeries{"latency", "latency", &d.Latency}
+	p.Table(seriesTable("times", ttft, latency, namedSeries{"queue", "in vLLM's queue", &d.Queue},
+		namedSeries{"decode_per_token", "decode per token", &d.DecodePerToken}))
 	if d.Queue.N > 0 && d.Lookup.N > 0 {
 		p.Say("In vLLM's queue: by its own account, lookups included; on the path lookups are apart from queue.")
 	}
-	for _, what := range []namedSeries{{"time to first token", &d.TTFT}, {"latency", &d.Latency}} {
-		if text := confidence(d, what.name); text != "" && (what.series == &d.TTFT) == d.ByTTFT() {
+	for _, what := range []namedSeries{ttft, latency} {
+		if text := confidence(d, &what); text != "" && (what.series == &d.TTFT) == d.ByTTFT() {
 			p.Say(text)
 		}
 	}
@@ -131,10 +133,10 @@ func reportTimes(p *Page, d *report.Document) {
 }
 
 // confidence says within what percentiles of a metric lie (R8.5).
-func confidence(d *report.Document, metric string) string {
+func confidence(d *report.Document, of *namedSeries) string {
 	var text []string
 	for _, c := range d.Confidence {
-		if c.Metric != strings.ReplaceAll(strings.Replace(metric, "time to first token", "ttft", 1), " ", "_") {
+		if c.Metric != of.key {
 			continue
 		}
 		switch {
@@ -147,7 +149,7 @@ func confidence(d *report.Document, metric string) string {
 	if len(text) == 0 {
 		return ""
 	}
-	return "95 % confidence, " + metric + ": " + strings.Join(text, ", ") + "."
+	return "95 % confidence, " + of.name + ": " + strings.Join(text, ", ") + "."
 }
 
 // stageName is a stage with its owner where that is not the one of the vocabulary (R8.2).
@@ -196,8 +198,9 @@ func (v *View) reportStages(p *Page, d *report.Document) {
 	}
 	for i := range stages {
 		s := &stages[i]
-		who, times := []Cell{Word(stageName(s.Stage, s.Owner)), Word(s.Owner), Of(s.Spans), Of(s.Requests)}, append(seriesCells(&s.Series, many), Known(s.MeanNS), KnownFloat(s.CriticalShare), Of(s.CriticalNS), Of(s.DragNS),
-			Of(s.SelfNS), Known(s.TotalNS))
+		who, times := []Cell{Word(stageName(s.Stage, s.Owner)).InCSV(s.Stage), Word(s.Owner), Of(s.Spans), Of(s.Requests)},
+			append(seriesCells(&s.Series, many), Known(s.MeanNS), KnownFloat(s.CriticalShare), Of(s.CriticalNS), Of(s.DragNS),
+				Of(s.SelfNS), Known(s.TotalNS))
 		if s.Class == model.Point.String() { // a moment takes no time
 			clear(times)
 		}

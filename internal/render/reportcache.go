@@ -17,12 +17,13 @@ func reportLookup(p *Page, d *report.Document) {
 	if l.N == 0 {
 		p.Say("No lookup in the capture.")
 	}
-	rows := []namedSeries{{"rpc", &l.RPC}, {"submit", &l.Submit}, {"l2_load", &l.L2Load}, {"server_other", &l.ServerOther}, {"poll_wait", &l.PollWait}}
+	rows := []namedSeries{{"rpc", "rpc", &l.RPC}, {"submit", "submit", &l.Submit}, {"l2_load", "l2_load", &l.L2Load},
+		{"server_other", "server_other", &l.ServerOther}, {"poll_wait", "poll_wait", &l.PollWait}}
 	t := seriesTable("lookup", rows...) // a lookup gives each of them a value: all have values or none
 	t.Columns = append(t.Columns, Column{Name: "of rpc", Kind: Share})
 	for i := range t.Rows {
 		share := shareOf(rows[i].series.TotalNS.V, l.RPC.TotalNS.V)
-		if name := rows[i].name; name == "submit" || name == "poll_wait" { // they compare the clocks of two processes (R5.8)
+		if key := rows[i].key; key == "submit" || key == "poll_wait" { // they compare the clocks of two processes (R5.8)
 			for c := 2; c < len(t.Rows[i]); c++ {
 				t.Rows[i][c] = t.Rows[i][c].Within(l.UncertaintyNS)
 			}
@@ -35,7 +36,7 @@ func reportLookup(p *Page, d *report.Document) {
 		}
 	}
 	p.Table(t)
-	p.Table(seriesTable("lookup_wait", namedSeries{"wait (server alone)", &l.Wait}))
+	p.Table(seriesTable("lookup_wait", namedSeries{"wait", "wait (server alone)", &l.Wait}))
 	if l.N == 0 {
 		return
 	}
@@ -219,7 +220,8 @@ func reportWork(p *Page, d *report.Document) {
 		}
 		p.Item(text)
 	}
-	p.Table(seriesTable("transfers", namedSeries{"kernel interval", &t.Kernel}, namedSeries{"staging", &t.Staging}, namedSeries{"idle", &t.Idle}))
+	p.Table(seriesTable("transfers", namedSeries{"kernel", "kernel interval", &t.Kernel},
+		namedSeries{"staging", "staging", &t.Staging}, namedSeries{"idle", "idle", &t.Idle}))
 }
 
 // some is a phrase about a number, "" when it is not known.

@@ -208,7 +208,7 @@ func clockTable(clocks []report.Clock) *Table {
 		if offset.known && (model.IsAdrift(c.Process) || model.IsAdrift(c.Reference)) { // decades, which would be the unit of all the others
 			offset = offset.Saying("no epoch")
 		}
-		t.Add(Word(c.Process), Word(c.Reference), offset, Known(c.UncertaintyNS), drift, Of(c.Pairs), Of(c.Disagreeing), Word(basis))
+		t.Add(Word(c.Process), Word(c.Reference), offset, Known(c.UncertaintyNS), drift, Of(c.Pairs), Of(c.Disagreeing), Word(basis).InCSV(c.Basis))
 	}
 	return t
 }

@@ -45,7 +45,9 @@ func (v *View) spanTable(d *inspect.Document) *Table {
 	}
 	t := &Table{Name: "spans", Columns: []Column{{Name: "span", Shrink: true, Most: spanMost}, {Name: axis, Kind: Bar}, {Name: "start", Kind: Time},
 		{Name: "duration", Kind: Time}, {Name: "on path", Key: "critical", Kind: Time, Drop: 2},
-		{Name: "self", Kind: Time, Drop: 5}, {Name: "note", Most: 24, Drop: 4}, {Name: "process", Most: 36, Least: 12, Drop: 6}, {Name: "from", Most: 48, Least: 20, Tail: true, Drop: 3}, {Name: "id", Hidden: true}, {Name: "parent", Hidden: true}}}
+		{Name: "self", Kind: Time, Drop: 5}, {Name: "note", Most: 24, Drop: 4}, {Name: "process", Most: 36, Least: 12, Drop: 6}, {Name: "from", Most: 48, Least: 20, Tail: true, Drop: 3},
+		{Name: "id", Hidden: true}, {Name: "parent", Hidden: true},
+		{Name: "spans", Kind: Tally, Hidden: true}}}
 	rows := f.rows(v.Unfold)
 	for _, g := range rows {
 		t.Add(f.cells(&g)...)
@@ -234,22 +236,23 @@ func (f *fall) cells(g *group) []Cell {
 		add(&path, s.CriticalNS)
 		add(&self, s.SelfNS)
 	}
-	from := ""
+	from := Cell{}
 	if len(first.Sources) > 0 {
-		from = place(&first.Sources[0])
-		if len(g.spans) > 1 {
-			from += ", …"
+		at := place(&first.Sources[0])
+		if from = Word(at); len(g.spans) > 1 {
+			from = Word(at + ", …").InCSV(at)
 		}
 	}
 	onPath := Known(path)
 	if path.V > 0 {
 		onPath = onPath.Toned(OnPath)
 	}
-	return []Cell{Word(name), Drawn(strokes), startCell(Known(first.StartNS), first, f.loose), Known(duration), onPath, Known(self), Word(f.note(g)), Word(first.Process), Word(from), Word(first.ID), Word(first.Parent)}
+	return []Cell{Word(name).InCSV(first.Stage), Drawn(strokes), startCell(Known(first.StartNS), first, f.loose), Known(duration), onPath, Known(self),
+		Word(f.note(g, "a sum")).InCSV(f.note(g, "breakdown")), Word(first.Process), from, Word(first.ID), Word(first.Parent), Of(len(g.spans))}
 }
 
-// note says what is odd about the spans of a row.
-func (f *fall) note(g *group) string {
+// note says what is odd about the spans of a row; sum is what it calls the class breakdown.
+func (f *fall) note(g *group, sum string) string {
 	var words []string
 	add := func(word string) {
 		if !slices.Contains(words, word) {
@@ -262,7 +265,7 @@ func (f *fall) note(g *group) string {
 		case "background", "point":
 			add(s.Class)
 		case "breakdown":
-			add("a sum")
+			add(sum)
 		}
 		for _, flag := range s.Flags {
 			add(flag)

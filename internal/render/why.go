@@ -71,10 +71,10 @@ func sumTable(name, whole string, total model.Opt, parts []inspect.Part) *Table 
 		if i == 0 {
 			sign = "  "
 		}
-		t.Add(Word(part.Name).Signed(sign), Of(part.Tokens), shareOf(part.Tokens, total.V))
+		t.Add(tokenCell(sign, part.Name), Of(part.Tokens), shareOf(part.Tokens, total.V))
 	}
 	if len(parts) > 0 {
-		t.Add(Word(whole).Signed("= "), Known(total), shareOf(total.V, total.V))
+		t.Add(tokenCell("= ", whole), Known(total), shareOf(total.V, total.V))
 	}
 	return t
 }
