@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -256,18 +257,36 @@ func unquote(s []byte) []byte {
 			out = append(out, '\t')
 		case 'r':
 			out = append(out, '\r')
+		case 'b':
+			out = append(out, '\b')
+		case 'f':
+			out = append(out, '\f')
 		case 'u':
-			if i+4 < len(s) {
-				if r, err := strconv.ParseUint(string(s[i+1:i+5]), 16, 32); err == nil {
-					out = utf8.AppendRune(out, rune(r))
-					i += 4
-					continue
+			r, ok := escaped(s[i:])
+			if !ok {
+				out = append(out, '\\', 'u')
+				continue
+			}
+			i += 4
+			if utf16.IsSurrogate(r) && i+2 < len(s) && s[i+1] == '\\' {
+				if low, ok := escaped(s[i+2:]); ok && utf16.DecodeRune(r, low) != utf8.RuneError {
+					r = utf16.DecodeRune(r, low)
+					i += 6
 				}
 			}
-			out = append(out, '\\', 'u')
+			out = utf8.AppendRune(out, r)
 		default:
 			out = append(out, s[i])
 		}
 	}
 	return out
+}
+
+// escaped is the UTF-16 unit of an escape, from its u on.
+func escaped(s []byte) (rune, bool) {
+	if len(s) < 5 || s[0] != 'u' {
+		return 0, false
+	}
+	r, err := strconv.ParseUint(string(s[1:5]), 16, 32)
+	return rune(r), err == nil
 }

@@ -197,3 +197,12 @@ func BenchmarkRedact(b *testing.B) {
 		redacted(text)
 	}
 }
+
+// Escapes of a JSON text count as what they stand for, two of a pair as one character.
+func TestUnquote(t *testing.T) {
+	for in, want := range map[string]string{`a\u00e9b`: "aéb", `\ud83d\ude00!`: "😀!", `\ud83dx`: "\ufffdx", `\ud83d\u0041`: "\ufffdA", `\b\f\n\/\"`: "\b\f\n/\"", `\u12`: `\u12`} {
+		if got := string(unquote([]byte(in))); got != want {
+			t.Errorf("%s: %q, want %q", in, got, want)
+		}
+	}
+}

@@ -222,9 +222,11 @@ func metaText(v any) string {
 	if s, ok := v.(string); ok {
 		return s
 	}
-	b, err := json.Marshal(v)
-	if err != nil {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if e.Encode(v) != nil {
 		return Unknown
 	}
-	return string(b)
+	return strings.TrimSpace(b.String())
 }
