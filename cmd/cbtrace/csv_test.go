@@ -27,6 +27,7 @@ var namesLikeNumbers = []string{"id", "parent", "worker", "value", "prompt_token
 
 // Every table of every command as CSV: the headings are there and differ, a column is of plain numbers or of text, and a time is RFC 3339 or in ns.
 func TestEveryTableAsCSV(t *testing.T) {
+	skipShort(t)
 	data := func(name string) string { return filepath.Join("..", "..", "testdata", name) }
 	dir := t.TempDir()
 	saved, budget := filepath.Join(dir, "a.cbr"), filepath.Join(dir, "budget.yaml")
@@ -135,6 +136,7 @@ func documentCodes(t *testing.T) map[string][]string {
 
 // Names in CSV are those of the documents also where pages have words for them; words stay where no document has a name.
 func TestNamesInCSV(t *testing.T) {
+	skipShort(t)
 	data := func(name string) string { return filepath.Join("..", "..", "testdata", name) }
 	call := func(name string) string { return "lmcache.v1.distributed.storage_manager.StorageManager." + name }
 	budget := filepath.Join(t.TempDir(), "budget.yaml")
@@ -213,6 +215,7 @@ func tablesOf(t *testing.T, args []string) []string {
 // CSV without --table is of the table that the help names, and stderr says which one and what others there are; with --quiet, or where there is no other,
 // it says nothing.
 func TestTableOfCSV(t *testing.T) {
+	skipShort(t)
 	otlp := filepath.Join("..", "..", "testdata", "otlp")
 	saved := filepath.Join(t.TempDir(), "a.cbr")
 	output(t, "report", "-q", "--save", saved, otlp)
@@ -244,5 +247,12 @@ func TestTableOfCSV(t *testing.T) {
 		if want := "csv is always one table, " + c.table + " unless this names another"; !strings.Contains(strings.Join(strings.Fields(help), " "), want) {
 			t.Errorf("the help of %s does not say %q", c.args[0], want)
 		}
+	}
+}
+
+// skipShort leaves a test of what is printed out of make race: it runs many commands, one after the other.
+func skipShort(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short")
 	}
 }
