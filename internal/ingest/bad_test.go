@@ -413,7 +413,7 @@ func TestNames(t *testing.T) {
 func TestSavedReportsAreNoCaptures(t *testing.T) {
 	report := savedReport + "\x01 and more"
 	for text, want := range map[string]string{
-		report:      "a saved report, which has no spans: report, list, merge, diff and gate read it where it is named itself",
+		report:      "a saved report, which has no spans: report, list, merge, diff and gate read it where an argument names it, a file or -",
 		gz(report):  "a saved report, compressed: report, list, merge, diff and gate read it once it is decompressed",
 		zst(report): "a saved report, compressed: report, list, merge, diff and gate read it once it is decompressed",
 	} {

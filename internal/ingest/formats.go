@@ -71,7 +71,7 @@ func unknown(src *source) error {
 	case bytes.HasPrefix(src.head, []byte(savedReport)) && src.suffix != "":
 		return errors.New("a saved report, compressed: report, list, merge, diff and gate read it once it is decompressed")
 	case bytes.HasPrefix(src.head, []byte(savedReport)):
-		return errors.New("a saved report, which has no spans: report, list, merge, diff and gate read it where it is named itself")
+		return errors.New("a saved report, which has no spans: report, list, merge, diff and gate read it where an argument names it, a file or -")
 	case len(trimmed) == 0:
 		return errors.New("nothing but white space")
 	case jsonKind(trimmed) != jsonscan.Other:
