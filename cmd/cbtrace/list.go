@@ -202,11 +202,11 @@ func (a *app) listSaved(paths []string, in *captureFlags, f *listFlags) (*list.D
 		found.Add(&q)
 	}
 	if found.Total == 0 {
-		of := selection("", since, until, given)
+		where := ""
 		if in.where.expr != nil {
-			of = selection(in.where.expr.String(), since, until, given)
+			where = in.where.expr.String()
 		}
-		return nil, errors.New("no request found" + of + " in " + render.Plural(int64(len(paths)), "saved report") + uncounted(others) + meant(&in.where, alike))
+		return nil, errors.New("no request found" + selection(where, since, until, given) + " in " + render.Plural(int64(len(paths)), "saved report") + uncounted(others) + meant(&in.where, alike))
 	}
 	a.alone(which)
 	doc := found.Document(r.Dict)

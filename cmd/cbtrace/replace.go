@@ -22,22 +22,9 @@ type replaced struct {
 	info       fs.FileInfo
 }
 
-// toReplace finds the files that the flags of a command would replace.
-func toReplace(cmd *cobra.Command) (files []replaced) {
-	for _, name := range writing {
-		f := cmd.Flags().Lookup(name)
-		if f == nil || !f.Changed {
-			continue
-		}
-		if info, err := os.Stat(f.Value.String()); err == nil && info.Mode().IsRegular() { // not a device, a pipe
-			files = append(files, replaced{name, f.Value.String(), info})
-		}
-	}
-	return files
-}
-
-// twice reports two flags that name one file: what is written to it last would be all that is left.
-func twice(cmd *cobra.Command) error {
+// toReplace finds the files that the flags of a command would replace. Two flags that name one file are an error: what is written to it last would be all
+// that is left.
+func toReplace(cmd *cobra.Command) (files []replaced, err error) {
 	names := map[string]string{}
 	for _, name := range writing {
 		f := cmd.Flags().Lookup(name)
@@ -45,20 +32,26 @@ func twice(cmd *cobra.Command) error {
 			continue
 		}
 		path := f.Value.String()
-		if real, err := filepath.EvalSymlinks(path); err == nil {
-			path = real
-		}
-		if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		info, missing := os.Stat(path)
+		if missing == nil && !info.Mode().IsRegular() {
 			continue // a device, a pipe
 		}
-		if path, err := filepath.Abs(path); err == nil {
-			if other := names[path]; other != "" {
-				return fmt.Errorf("--%s and --%s name one file: want two", other, name)
-			}
-			names[path] = name
+		if missing == nil {
+			files = append(files, replaced{name, path, info})
 		}
+		real := path
+		if followed, err := filepath.EvalSymlinks(path); err == nil {
+			real = followed
+		}
+		if real, err = filepath.Abs(real); err != nil {
+			return nil, err
+		}
+		if other := names[real]; other != "" {
+			return nil, fmt.Errorf("--%s and --%s name one file: want two", other, name)
+		}
+		names[real] = name
 	}
-	return nil
+	return files, nil
 }
 
 // spare refuses to replace a file that the run reads, by whatever name, through links too.

@@ -39,10 +39,9 @@ func newRoot(a *app) *cobra.Command {
 			}
 			err := checkFlags(cmd)
 			if err == nil {
-				err = twice(cmd)
+				a.replaced, err = toReplace(cmd)
 			}
 			a.begun = err == nil
-			a.replaced = toReplace(cmd)
 			return err
 		},
 	}

@@ -51,10 +51,9 @@ func newMatcher(patterns []needle) *matcher {
 		for at := 0; at+gram <= m.width; at++ {
 			h := gramHash(end[at:])
 			m.shift[h] = min(m.shift[h], uint8(m.width-gram-at))
-			if at+gram == m.width {
-				m.buckets[h] = append(m.buckets[h], n)
-			}
 		}
+		last := gramHash(end[m.width-gram:])
+		m.buckets[last] = append(m.buckets[last], n)
 	}
 	return m
 }

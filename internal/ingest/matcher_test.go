@@ -190,13 +190,9 @@ func BenchmarkMatcher(b *testing.B) {
 		text = fmt.Appendf(text, `{"traceId":"%016x%016x","spanId":"%016x","name":"cb.lookup","startTimeUnixNano":"%d","attributes":[{"key":"request_id","value":{"stringValue":"chatcmpl-%08x"}}]},`,
 			r.Uint64(), r.Uint64(), r.Uint64(), r.Int64(), r.Uint32())
 	}
-	for _, set := range [][]string{{"chatcmpl-90a5f"}, {"0123456789abcdef0123456789abcdef"}, {"chatcmpl-90a5f01", "0123456789abcdef0123456789abcdef", "0123456789ABCDEF0123456789ABCDEF", "ASNFZ4mrze8BI0VniavN"}} {
-		var patterns [][]byte
-		for _, p := range set {
-			patterns = append(patterns, []byte(p))
-		}
-		m := newMatcher(needles(patterns))
-		b.Run(set[0], func(b *testing.B) {
+	run := func(name string, patterns []needle) {
+		m := newMatcher(patterns)
+		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			for b.Loop() {
 				if m.next(text, 0) >= 0 {
@@ -204,5 +200,19 @@ func BenchmarkMatcher(b *testing.B) {
 				}
 			}
 		})
+	}
+	for _, set := range [][]string{{"chatcmpl-90a5f"}, {"0123456789abcdef0123456789abcdef"}, {"chatcmpl-90a5f01", "0123456789abcdef0123456789abcdef", "0123456789ABCDEF0123456789ABCDEF", "ASNFZ4mrze8BI0VniavN"}} {
+		var patterns [][]byte
+		for _, p := range set {
+			patterns = append(patterns, []byte(p))
+		}
+		run(set[0], needles(patterns))
+	}
+	for _, n := range []int{20, 500} { // traces of one request, in either case
+		var patterns []needle
+		for range n {
+			patterns = append(patterns, needle{fmt.Appendf(nil, "%016x%016x", r.Uint64(), r.Uint64()), true})
+		}
+		run(fmt.Sprintf("traces=%d", n), patterns)
 	}
 }

@@ -26,7 +26,7 @@ func (v *View) Check(d *check.Document) *Page {
 		var such []string
 		for _, e := range problem.Exemplars {
 			if problem.Unit != "request" {
-				such = append(such, shorten(Escape(example(problem, e)), exampleMost, "…", false))
+				such = append(such, shorten(Escape(e), exampleMost, "…", false))
 				continue
 			}
 			such = append(such, Escape(e))
@@ -46,21 +46,6 @@ func (v *View) Check(d *check.Document) *Page {
 	}
 	reportClock(p, &report.Document{Clock: d.Clock, Survey: d.Survey})
 	return p
-}
-
-// example is an example of a problem with its counts as pages have them; names before those stay as they are.
-func example(p *check.Problem, e string) string {
-	from := -1
-	switch {
-	case p.Unit == "clock":
-		from = strings.LastIndex(e, " (")
-	case p.Code == "dropped_events":
-		from = strings.LastIndex(e, ": ")
-	}
-	if from < 0 {
-		return e
-	}
-	return e[:from] + grouped(e[from:])
 }
 
 // exampleMost is how many columns an example takes that is no id.

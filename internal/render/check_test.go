@@ -74,23 +74,3 @@ Each request is on one clock.
 		}
 	}
 }
-
-// Examples count as the tables of the page do, and names in them stay what they are.
-func TestCheckExamples(t *testing.T) {
-	for _, c := range []struct{ code, unit, example, want string }{
-		{"clock_unknown", "clock", "srv 2048 and vllm 4096 (1280 pairs of spans, bounded from one side only)", "srv 2048 and vllm 4096 (1,280 pairs of spans, bounded from one side only)"},
-		{"clock_unknown", "clock", "a (1024 MB) and b (pairs of spans: 1000, needed: 4)", "a (1024 MB) and b (pairs of spans: 1,000, needed: 4)"},
-		{"dropped_events", "record", "day 2048 of it: 12345", "day 2048 of it: 12,345"},
-		{"skipped_records", "record", "a.jsonl:1234: want 4096 bytes", "a.jsonl:1234: want 4096 bytes"},
-		{"several_models", "model", "gpt 2048", "gpt 2048"},
-	} {
-		d := &check.Document{Verdict: check.Notes, Problems: []check.Problem{{Code: c.code, Severity: "note", Count: 1, Unit: c.unit, Exemplars: []string{c.example}}}}
-		var b strings.Builder
-		if err := (&View{}).Check(d).Text(&b, Style{Width: 160}); err != nil {
-			t.Fatal(err)
-		}
-		if !strings.Contains(b.String(), "  Such as  "+c.want+"\n") {
-			t.Errorf("%s: want %q in\n%s", c.code, c.want, b.String())
-		}
-	}
-}

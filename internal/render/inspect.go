@@ -340,7 +340,7 @@ func worstOf(d *inspect.Document) string {
 		return "no finding"
 	}
 	f := &d.Findings[0]
-	text := Toned(severityTone(f.Severity), f.Severity) + " " + Escape(f.Code) + ": " + Escape(grouped(f.Message))
+	text := Toned(severityTone(f.Severity), f.Severity) + " " + Escape(f.Code) + ": " + Escape(f.Message)
 	if n := len(d.Findings) - 1; n > 0 {
 		text += fmt.Sprintf(" (%s below)", oneOrMany(int64(n), "other finding", "other findings"))
 	}

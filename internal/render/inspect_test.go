@@ -36,7 +36,7 @@ func lookupDocument() *inspect.Document {
 		Hits:     inspect.Hits{RequestedTokens: opt(2048), HitTokens: opt(1280), HitRate: share(0.625), EffectiveReuse: share(0.625), WrittenTokens: opt(1280), PrefixTokens: opt(1280), Class: "partial"},
 		Loads:    inspect.Loads{Attempts: 1, Verdict: "repeat", WastedTokens: opt(1280), Passes: []inspect.Pass{{Attempt: 1, Worker: "0", DurationNS: 5e6, WrittenTokens: opt(1280)}, {Attempt: 1, Worker: "0", DurationNS: 5e6, WrittenTokens: opt(1280)}}},
 		Blend:    inspect.Blend{L2GBps: share(1.9)},
-		Findings: []inspect.Finding{{Code: "double_start_load_kv.repeat", Severity: "warning", Message: "1280 tokens were written twice", Spans: []string{"w"}}},
+		Findings: []inspect.Finding{{Code: "double_start_load_kv.repeat", Severity: "warning", Message: "1,280 tokens were written twice", Spans: []string{"w"}}},
 		Quality:  inspect.Quality{SpansRead: 4, Adopted: 1},
 	}
 	d.Spans[2].Class = "point"

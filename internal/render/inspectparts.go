@@ -351,7 +351,7 @@ func inspectFindings(p *Page, d *inspect.Document) {
 		if len(f.Spans) > 0 {
 			source = from[f.Spans[0]]
 		}
-		text := Toned(severityTone(f.Severity), f.Severity) + " " + Escape(f.Code) + ": " + Escape(grouped(f.Message))
+		text := Toned(severityTone(f.Severity), f.Severity) + " " + Escape(f.Code) + ": " + Escape(f.Message)
 		if source != "" {
 			text += " (" + Escape(source) + ")"
 		}

@@ -3,10 +3,12 @@ package render
 
 import (
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/cbtrace/cbtrace/internal/analyze/finding"
+	"github.com/cbtrace/cbtrace/internal/model"
 )
 
 // A number has three significant digits, without zeros at the end of its decimals; whole ones of 1000 and more keep all their digits.
@@ -135,62 +137,7 @@ func Speed(gbps float64) string {
 }
 
 // Count is a whole number in groups of three: "2,048".
-func Count(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	neg := strings.HasPrefix(s, "-")
-	s = strings.TrimPrefix(s, "-")
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	if neg {
-		return "-" + s
-	}
-	return s
-}
-
-// grouped is a sentence of an analysis with its whole numbers as Count has them: documents keep those plain. What is quoted is of an input and
-// stays as it is, and so do fractions, lengths of time, and digits that are part of a name.
-func grouped(s string) string {
-	var b strings.Builder
-	quoted := false
-	for i := 0; i < len(s); {
-		c := s[i]
-		from := i
-		switch {
-		case quoted && c == '\\':
-			i = min(i+2, len(s))
-		case c >= '0' && c <= '9' && !quoted:
-			for i < len(s) && s[i] >= '0' && s[i] <= '9' {
-				i++
-			}
-			if n, err := strconv.ParseInt(s[from:i], 10, 64); err == nil && c != '0' && alone(s[:from], s[i:]) {
-				b.WriteString(Count(n))
-				continue
-			}
-		default:
-			quoted = quoted != (c == '"')
-			i++
-		}
-		b.WriteString(s[from:i])
-	}
-	return b.String()
-}
-
-// alone reports whether a number is one of things, by what stands before and behind it.
-func alone(before, behind string) bool {
-	if before = strings.TrimRight(before, "+-"); before != "" && !strings.HasSuffix(before, " ") && !strings.HasSuffix(before, "(") {
-		return false
-	}
-	word, _, _ := strings.Cut(strings.TrimPrefix(behind, " "), " ")
-	switch next := strings.TrimRight(word, ".,;:)"); {
-	case next == "":
-		return true
-	case !strings.HasPrefix(behind, " "):
-		return false
-	default:
-		return !slices.ContainsFunc(timeUnits, func(u unit) bool { return u.name == next })
-	}
-}
+func Count(n int64) string { return model.Digits(n) }
 
 // Short is a large number in words: "950", "17.0 M".
 func Short(n int64) string {
@@ -216,10 +163,7 @@ func Elapsed(d time.Duration) string {
 
 // Plural is a count with its noun: "1 file", "14 files".
 func Plural(n int64, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return Count(n) + " " + noun + "s"
+	return finding.Counted(n, noun)
 }
 
 // Percent is a share in [0, 1] as "62 %". A share that is not 0 or 1 is never shown as "0 %" or "100 %".

@@ -71,29 +71,6 @@ func TestUnits(t *testing.T) {
 	check(Instant(1_764_432_000_123_000_000, time.FixedZone("", 2*3600)), "2025-11-29T18:00:00.123+02:00")
 }
 
-// What findings say counts as tables do; times, fractions, names and what is quoted are left alone.
-func TestGrouped(t *testing.T) {
-	for in, want := range map[string]string{
-		"": "",
-		"2 passes of one rank wrote 2048 + 512 + ? tokens where 2048 were found; 1024 of all tokens written were for nothing.": "2 passes of one rank wrote 2,048 + 512 + ? tokens where 2,048 were found; 1,024 of all tokens written were for nothing.",
-		"hit_tokens is 2752, its parts add up to 1302816: off by -1300064.":                                                    "hit_tokens is 2,752, its parts add up to 1,302,816: off by -1,300,064.",
-		"off by +1000.":            "off by +1,000.",
-		"1000 rank of 999 loaded.": "1,000 rank of 999 loaded.",
-		"The answer waited 1234 s ± 1500 ms for 1.234e+04 s; the deadline is 9999 µs.": "The answer waited 1234 s ± 1500 ms for 1.234e+04 s; the deadline is 9999 µs.",
-		"Background work ran 7.2943 s past a window of 1.8051.":                        "Background work ran 7.2943 s past a window of 1.8051.",
-		`it searched: "wanted 2048 \" or 4096".`:                                       `it searched: "wanted 2048 \" or 4096".`,
-		`it searched: "a", 4096`:                                                       `it searched: "a", 4,096`,
-		"cb4096 of 4096x in a/4096 and 4096/b since 2025-11-29":                        "cb4096 of 4096x in a/4096 and 4096/b since 2025-11-29",
-		" (1280 pairs of spans, bounded from one side only)":                           " (1,280 pairs of spans, bounded from one side only)",
-		" (pairs of spans: 1280, needed: 1000)":                                        " (pairs of spans: 1,280, needed: 1,000)",
-		"99999999999999999999 spans, 0123 of 00004":                                    "99999999999999999999 spans, 0123 of 00004",
-	} {
-		if got := grouped(in); got != want {
-			t.Errorf("%q: got %q, want %q", in, got, want)
-		}
-	}
-}
-
 func TestColumnUnit(t *testing.T) {
 	for _, c := range []struct {
 		smallest, largest float64

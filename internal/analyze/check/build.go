@@ -104,7 +104,7 @@ func (b *builder) input() {
 		}
 		if in.Gaps > 0 {
 			lost += in.Gaps
-			gaps = append(gaps, in.Here(fmt.Sprintf("%s: %d", in.File, in.Gaps)))
+			gaps = append(gaps, in.Here(in.File+": "+model.Digits(in.Gaps)))
 		}
 	}
 	switch other := b.Report.Requests.Other; {
@@ -204,10 +204,10 @@ func (b *builder) time() {
 			loose = append(loose, c.Process+" and any other (no pair of spans compares them)")
 			few = true
 		case c.OneSided():
-			loose = append(loose, fmt.Sprintf("%s and %s (%d pairs of spans, bounded from one side only)", c.Process, c.Reference, c.Pairs))
+			loose = append(loose, fmt.Sprintf("%s and %s (%s of spans, bounded from one side only)", c.Process, c.Reference, finding.Counted(c.Pairs, "pair")))
 			oneSided = true
 		default:
-			loose = append(loose, fmt.Sprintf("%s and %s (pairs of spans: %d, needed: %d)", c.Process, c.Reference, c.Pairs, report.PairsNeeded))
+			loose = append(loose, fmt.Sprintf("%s and %s (pairs of spans: %s, needed: %d)", c.Process, c.Reference, model.Digits(c.Pairs), report.PairsNeeded))
 			few = true
 		}
 	}

@@ -185,7 +185,7 @@ func TestBuild(t *testing.T) {
 			[]string{"damaged_input bad 1/2 input b:3: span: a time is past the year 2262; left out"}},
 		{"cut", input(model.InputStats{File: "b", Format: "otlp-json", Spans: 2, ErrorCount: 1, Errors: []string{"b:9: cut"}, Truncated: true}),
 			[]string{"truncated_input bad 1/2 input b"}},
-		{"gaps", input(model.InputStats{File: "b.lct", Format: "lct-events", Records: 2, Gaps: 5}), []string{"dropped_events bad 5/0 record b.lct: 5"}},
+		{"gaps", input(model.InputStats{File: "b.lct", Format: "lct-events", Records: 2, Gaps: 5000}), []string{"dropped_events bad 5000/0 record b.lct: 5,000"}},
 		{"cut and gaps are the finding told in detail", found("capture_incomplete", 1), nil},
 		{"calls without hashes", input(model.InputStats{File: "b.lct", Format: "lct-storage+gzip", Records: 2}), []string{"no_lookup_hashes note 1/0 input b.lct"}},
 		{"calls with hashes", func(s *Subject) {
@@ -199,8 +199,8 @@ func TestBuild(t *testing.T) {
 			s.Report.Clock = append(s.Report.Clock, report.Clock{Process: "c", Reference: "a", Basis: "none"}, report.Clock{Process: "b", Reference: "a", Basis: "none"})
 		}, []string{"clock_unknown note 1/3 clock c and a (pairs of spans: 0, needed: 5)"}}, // b and a are known from another pair
 		{"clocks bounded from one side", func(s *Subject) {
-			s.Report.Clock = []report.Clock{{Process: "c", Reference: "a", Basis: "none", Pairs: 5}}
-		}, []string{"clock_unknown note 1/1 clock c and a (5 pairs of spans, bounded from one side only)"}},
+			s.Report.Clock = []report.Clock{{Process: "c", Reference: "a", Basis: "none", Pairs: 1280}}
+		}, []string{"clock_unknown note 1/1 clock c and a (1,280 pairs of spans, bounded from one side only)"}},
 		{"a clock beside the others", func(s *Subject) {
 			s.Report.Clock = append(s.Report.Clock, report.Clock{Process: "lone", Basis: "none"})
 		}, []string{"clock_unknown note 1/2 clock lone and any other (no pair of spans compares them)"}},

@@ -9,12 +9,12 @@ import (
 	"github.com/cbtrace/cbtrace/internal/model"
 )
 
-// Counted is a number of things: "1 span", "2 spans". Its digits are plain, as JSON and CSV have these texts; package render groups them.
+// Counted is a number of things: "1 span", "2,048 tokens".
 func Counted[T int | int64](n T, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return model.Digits(int64(n)) + " " + what + "s"
 }
 
 // length is a duration with four digits: "52.35 ms".
@@ -124,12 +124,13 @@ func sayRankNotOK(d *Detector, spans []*model.Span) string {
 }
 
 func sayRankMismatch(d *Detector, spans []*model.Span) string {
-	return fmt.Sprintf("%s of %d loaded.", Counted(len(d.ranks), "rank"), d.world)
+	return fmt.Sprintf("%s of %s loaded.", Counted(len(d.ranks), "rank"), model.Digits(d.world))
 }
 
 func sayIdentity(d *Detector, spans []*model.Span) string {
 	h := &d.in.Split.Hits
-	return fmt.Sprintf("hit_tokens is %d, its parts add up to %d: off by %+d.", h.Hit.V, h.Parts, h.Hit.V-h.Parts)
+	off := h.Hit.V - h.Parts
+	return fmt.Sprintf("hit_tokens is %s, its parts add up to %s: off by %s%s.", model.Digits(h.Hit.V), model.Digits(h.Parts), map[bool]string{true: "+"}[off > 0], model.Digits(off))
 }
 
 func sayMissing(d *Detector, spans []*model.Span) string {
@@ -145,7 +146,7 @@ func sayError(d *Detector, spans []*model.Span) string {
 }
 
 func sayRelookup(d *Detector, spans []*model.Span) string {
-	return fmt.Sprintf("Looked up and loaded in %d attempts.", d.in.Split.Loads.Attempts)
+	return "Looked up and loaded in " + Counted(d.in.Split.Loads.Attempts, "attempt") + "."
 }
 
 func sayDouble(d *Detector, spans []*model.Span) string {
@@ -160,17 +161,17 @@ func sayDouble(d *Detector, spans []*model.Span) string {
 			b.WriteString(" + …")
 		case i > maxPasses:
 		case p.Written.OK:
-			fmt.Fprintf(&b, " + %d", p.Written.V)
+			b.WriteString(" + " + model.Digits(p.Written.V))
 		default:
 			b.WriteString(" + ?")
 		}
 	}
 	s := fmt.Sprintf("%d passes of one rank wrote %s tokens", len(l.Double), b.String()[len(" + "):])
 	if hit.OK {
-		s += fmt.Sprintf(" where %d were found", hit.V)
+		s += " where " + model.Digits(hit.V) + " were found"
 	}
 	if l.Wasted.V > 0 {
-		s += fmt.Sprintf("; %d of all tokens written were for nothing", l.Wasted.V)
+		s += "; " + model.Digits(l.Wasted.V) + " of all tokens written were for nothing"
 	}
 	return s + "."
 }
