@@ -96,9 +96,9 @@ func slowTrace(t any) (out []string, ok bool) {
 	}
 	ids := map[string]bool{}
 	for _, s := range spans {
-		span, _ := s.(map[string]any)
+		span, is := s.(map[string]any)
 		id, ok := hexText(span["spanID"], 16)
-		if !ok {
+		if !is || !ok || asProtobuf(span) {
 			return nil, false
 		}
 		ids[id] = true
@@ -111,6 +111,16 @@ func slowTrace(t any) (out []string, ok bool) {
 		out = append(out, line)
 	}
 	return out, true
+}
+
+// asProtobuf reports whether an object has keys as protobuf writes them in JSON, which the decoder reads too: they are not for this reader.
+func asProtobuf(object map[string]any) bool {
+	for _, key := range []string{"traceId", "spanId", "parentSpanId", "processId"} {
+		if _, ok := object[key]; ok {
+			return true
+		}
+	}
+	return false
 }
 
 func slowSpan(span, processes map[string]any, ids map[string]bool) (string, bool) {
@@ -126,6 +136,9 @@ func slowSpan(span, processes map[string]any, ids map[string]bool) (string, bool
 	refs, _ := span["references"].([]any)
 	for _, r := range refs {
 		ref, _ := r.(map[string]any)
+		if asProtobuf(ref) {
+			return "", false
+		}
 		to, ok1 := hexText(ref["traceID"], 32)
 		at, ok2 := hexText(ref["spanID"], 16)
 		if !ok1 || !ok2 {
